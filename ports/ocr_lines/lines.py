@@ -1,0 +1,135 @@
+"""Text lines as the port reads them: folders of any images, one height, padded to a bucket on the host."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from PIL import Image, ImageOps
+
+HEIGHT = 64
+WIDTH = 512
+LONGEST = 4096
+PAPER = 255
+SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"})
+
+
+class Line(NamedTuple):
+    """One text line: `image` is RGB `[h, w, 3]` uint8; `text` is None where the transcription is not known."""
+
+    name: str
+    image: np.ndarray
+    text: str | None = None
+
+
+class Skipped(NamedTuple):
+    """A file, or a page of a file, that holds no usable line, and why."""
+
+    name: str
+    reason: str
+
+
+class Batch(NamedTuple):
+    """Padded lines: `images` `[B, 64, bucket, 3]` uint8 and `valid` `[B, 2]` int32, the (height, width) of each."""
+
+    images: np.ndarray
+    valid: np.ndarray
+
+
+def read_folder(folder: Path) -> tuple[list[Line], list[Skipped]]:
+    """Reads every image under `folder`, each page of a TIFF as a line of its own, scaled to the common height.
+
+    Grey, RGB, palette, 1 bit, 16 bit, CMYK and float images in [0, 1] become RGB uint8; transparency lies on white.
+    A file that cannot be read is not an error of the run: it comes back as `Skipped` with its reason.
+
+    Raises:
+      NotADirectoryError: `folder` is not a folder.
+      ValueError: no line could be read from it; the message names the files and the reasons.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is not a folder; --input takes a folder of line images")
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir())
+    found = [item for path in files for item in read_file(path, name=str(path.relative_to(folder)))]
+    lines = [item for item in found if isinstance(item, Line)]
+    skipped = [item for item in found if isinstance(item, Skipped)]
+    if not lines:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped) or f"no {', '.join(sorted(SUFFIXES))} files"
+        raise ValueError(f"no text line could be read from {folder} ({reasons})")
+    return lines, skipped
+
+
+def read_file(path: Path, *, name: str | None = None) -> Iterator[Line | Skipped]:
+    """Yields the lines of one image file; pages before a broken one are kept."""
+    name = name or path.name
+    page = 0
+    try:
+        with Image.open(path) as file:
+            pages = getattr(file, "n_frames", 1) if file.format == "TIFF" else 1
+            for page in range(pages):
+                file.seek(page)
+                yield Line(page_name(name, page, pages), to_height(to_rgb(file)))
+    except Exception as error:  # decoders raise anything, from struct.error to SyntaxError, on broken bytes
+        empty = path.is_file() and path.stat().st_size == 0
+        reason = "the file is empty" if empty else f"{error}".replace(str(path), name) or type(error).__name__
+        yield Skipped(name if page == 0 else page_name(name, page, page + 1), reason)
+
+
+def page_name(name: str, page: int, pages: int) -> str:
+    return name if pages == 1 else f"{name}#{page + 1}"
+
+
+def to_rgb(image: Image.Image) -> Image.Image:
+    """RGB over white, upright by its EXIF note. 16 bit is scaled by 1/257, float from [0, 1]."""
+    image = ImageOps.exif_transpose(image)
+    if image.mode.startswith("I") or image.mode == "F":
+        return Image.fromarray(deep_to_grey(np.asarray(image))).convert("RGB")
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+    return image.convert("RGB")
+
+
+def deep_to_grey(values: np.ndarray) -> np.ndarray:
+    """Grey levels of more than 8 bits `[h, w]` as uint8; raises ValueError where the full scale is not known."""
+    scale = 1.0 if values.dtype.kind == "f" else 65535.0
+    low, high = float(values.min()), float(values.max())
+    if not (0 <= low and high <= scale):
+        raise ValueError(f"{values.dtype} values from {low:g} to {high:g} have no known scale, save it as 8 or 16 bit")
+    return np.rint(values.astype(np.float64) * (255 / scale)).astype(np.uint8)
+
+
+def to_height(image: Image.Image, *, longest: int = LONGEST) -> np.ndarray:
+    """`[64, w, 3]` uint8 of the same proportions; a line that would be wider than `longest` becomes lower instead."""
+    width, height = image.size
+    scale = min(HEIGHT / height, longest / width)
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    return np.asarray(image if size == image.size else image.resize(size, Image.Resampling.BICUBIC))
+
+
+def bucket(width: int) -> int:
+    """The padded width of a line: 512 and its doublings, so that a folder compiles a handful of programs."""
+    padded = WIDTH
+    while padded < width:
+        padded *= 2
+    return padded
+
+
+def pad(images: Sequence[np.ndarray], *, width: int | None = None) -> Batch:
+    """Pads images `[h, w, 3]` of differing extents to `[64, width, 3]` with white; by default the bucket that holds all."""
+    width = width or bucket(max(image.shape[1] for image in images))
+    out = np.full((len(images), HEIGHT, width, 3), PAPER, np.uint8)
+    for row, image in zip(out, images, strict=True):
+        row[: image.shape[0], : image.shape[1]] = image
+    return Batch(out, np.array([image.shape[:2] for image in images], np.int32).reshape(-1, 2))
+
+
+def unpad(image: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """The picture `[h, w, 3]` inside its padding."""
+    return image[: valid[0], : valid[1]]
+
+
+def by_bucket(lines: Sequence[Line]) -> dict[int, list[Line]]:
+    """Lines grouped by the padded width they need, narrowest first."""
+    widths = sorted({bucket(line.image.shape[1]) for line in lines})
+    return {width: [line for line in lines if bucket(line.image.shape[1]) == width] for width in widths}
