@@ -21,7 +21,7 @@ class Pane(NamedTuple):
 
 
 def page(records: Sequence[Mapping[str, Any]], pictures: Mapping[str, Sequence[Picture]] | None = None) -> str:
-    """Renders the records (`Result.to_json()`) of one run as an HTML page; `pictures` maps a port's name to its pictures."""
+    """Render the records (`Result.to_json()`) of one run as a page; `pictures` maps a port's name to its pictures."""
     shown = pictures or {}
     ports = [_port(record, shown.get(record["port"], ())) for record in records]
     tones = [port["tone"] for port in ports]
@@ -39,14 +39,18 @@ def _environment() -> Any:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
     )
-    environment.filters.update(figure=wording.figure, check_name=wording.check_name, speedup=wording.speedup, seconds=wording.seconds, side=wording.side_name)
+    environment.filters.update(figure=wording.figure, check_name=wording.check_name)
     return environment
 
 
 def _port(record: Mapping[str, Any], pictures: Sequence[Picture]) -> dict[str, Any]:
-    """Gathers what the template shows of one port."""
+    """Gather what the template shows of one port."""
     timed = record.get("measurement") if not wording.parity_failed(record) else None
     return {
         "record": record,
@@ -55,20 +59,20 @@ def _port(record: Mapping[str, Any], pictures: Sequence[Picture]) -> dict[str, A
         "anchor": "port-" + "".join(c if c.isalnum() else "-" for c in record["port"]),
         "complaints": wording.complaints(record),
         "facts": _facts(timed) if timed else (),
-        "plots": (plots.time_over_size(timed), plots.time_over_size(timed, dark=True)) if timed else (),
+        "plots": (plots.times(timed), plots.times(timed, dark=True)) if timed else (),
         "times": _times(timed) if timed else (),
-        "pictures": [(picture.title, _panes(picture)) for picture in pictures],
+        "pictures": [(picture.title, _panes(picture), "wide" if _is_wide(picture) else "") for picture in pictures],
     }
 
 
 def _facts(measurement: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Lists name and value of what was measured beside the times; leaves out what was not."""
+    """List name and value of what was measured beside the times; leaves out what was not."""
     machine = measurement.get("machine") or {}
-    growth = measurement.get("growth") or {}
+    powers = {name: power for name, power in (measurement.get("growth") or {}).items() if power is not None}
     facts = [
         ("compile time", wording.seconds(measurement.get("compile_s"))),
         ("calls until it is paid for", wording.calls(measurement.get("break_even_calls"))),
-        *((f"growth of {wording.side_name(side)}", f"size^{wording.significant(power, 2)}") for side, power in growth.items() if power is not None),
+        *((f"growth of {wording.side_name(name)}", f"size^{wording.quotient(p)}") for name, p in powers.items()),
         ("temporary memory", _with_unit(measurement.get("temporary_mb"), "MB")),
         ("bytes moved", _with_unit(machine.get("bytes"), "MB", 1e6)),
         ("operations", _with_unit(machine.get("flops"), "Mflop", 1e6)),
@@ -85,7 +89,7 @@ def _with_unit(value: float | None, unit: str, scale: float = 1.0) -> str:
 
 
 def _times(measurement: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
-    """Lists side, size, median, quartiles and jaxkit's speed-up over that side."""
+    """List side, size, median, quartiles and jaxkit's speed-up over that side."""
     speedups = measurement.get("speedup") or {}
     rows = []
     for side, times in measurement["sides"].items():
@@ -96,6 +100,10 @@ def _times(measurement: Mapping[str, Any]) -> list[tuple[str, str, str, str, str
             median = wording.seconds(at["median_s"]) if at else "not run"
             rows.append((wording.side_name(side), size, median, spread, wording.speedup(over.get(size))))
     return rows
+
+
+def _is_wide(picture: Picture) -> bool:
+    return picture.before.shape[1] > 2 * picture.before.shape[0]
 
 
 def _panes(picture: Picture) -> list[Pane]:

@@ -7,7 +7,7 @@ from jaxkit.port import wording
 
 
 class Summary(NamedTuple):
-    """The line of one port. `size` is the largest measured size, which the times and the speed-up are about."""
+    """The line of one port. `size` is the one that the times and the speed-up are about."""
 
     port: str
     verdict: str
@@ -25,7 +25,7 @@ class Summary(NamedTuple):
 
 
 def summarise(record: Mapping[str, Any]) -> Summary:
-    """Summarises the record (`Result.to_json()`) of one port; no time and no speed-up where parity failed."""
+    """Summarise the record (`Result.to_json()`) of one port; no time and no speed-up where parity failed."""
     line = Summary(
         port=record["port"],
         verdict=record["verdict"],
@@ -40,7 +40,7 @@ def summarise(record: Mapping[str, Any]) -> Summary:
 
 def _with_times(line: Summary, measurement: Mapping[str, Any]) -> Summary:
     sides = measurement["sides"]
-    size = largest_size(measurement)
+    size = headline_size(measurement)
     others = [side for side in sides if side not in ("reference", "rewrite")]
     gains = {side: wording.speedup(by_size.get(size)) for side, by_size in (measurement.get("speedup") or {}).items()}
     return line._replace(
@@ -56,23 +56,19 @@ def _with_times(line: Summary, measurement: Mapping[str, Any]) -> Summary:
     )
 
 
-def largest_size(measurement: Mapping[str, Any]) -> str:
-    """Names the largest size at which the rewrite was timed, as the record spells it."""
-    return max(measurement["sides"]["rewrite"], key=_as_number)
+def headline_size(measurement: Mapping[str, Any]) -> str:
+    """Name the largest size at which both slow and jaxkit were timed; else the largest that jaxkit was timed at."""
+    rewrite = measurement["sides"]["rewrite"]
+    both = [size for size in rewrite if size in measurement["sides"].get("reference", {})]
+    return max(both or rewrite, key=float)
 
 
 def time_at(times: Mapping[str, Any], size: str) -> str:
-    """Writes a side's median time at `size`, or at its own largest size, which is then named."""
+    """Write a side's median time at `size`, or at its own largest size, which is then named."""
     if size in times:
         return wording.seconds(times[size]["median_s"])
     if not times:
         return wording.NOTHING
-    largest = max(times, key=_as_number)
+    largest = max(times, key=float)
     return f"{wording.seconds(times[largest]['median_s'])} at size {largest}"
 
-
-def _as_number(size: str) -> float:
-    try:
-        return float(size)
-    except ValueError:
-        return 0.0

@@ -9,12 +9,16 @@ SIDE_NAMES = {"reference": "slow", "rewrite": "jaxkit"}
 
 
 def side_name(side: str) -> str:
-    """Says what a side of the measurement is called in reports: the reference is `slow`, the rewrite `jaxkit`."""
+    """Say what a side of the measurement is called in reports: the reference is `slow`, the rewrite `jaxkit`."""
     return SIDE_NAMES.get(side, side)
 
 
-def significant(value: float, digits: int = 3) -> str:
-    """Writes a number with `digits` significant digits and without an exponent where it is readable."""
+def significant(value: float | str, digits: int = 3) -> str:
+    """Write a number with `digits` significant digits and without an exponent where it is readable.
+
+    Records write numbers that are not finite as text, so `"inf"` is a number here as in the functions below.
+    """
+    value = float(value)
     if not math.isfinite(value):
         return str(value)
     if value == 0:
@@ -25,10 +29,11 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def seconds(value: float | None) -> str:
-    """Writes a time given in seconds with the unit that suits it: `39.9 ms`."""
+def seconds(value: float | str | None) -> str:
+    """Write a time given in seconds with the unit that suits it: `39.9 ms`."""
     if value is None:
         return NOTHING
+    value = float(value)
     if value >= 7200:
         return f"{significant(value / 3600)} h"
     if value >= 120:
@@ -39,33 +44,41 @@ def seconds(value: float | None) -> str:
     return f"{significant(value / 1e-9)} ns"
 
 
-def quotient(value: float) -> str:
-    """Writes a ratio of times with two or three digits: `131`, `2.2`."""
-    return significant(value, 3 if value >= 100 else 2)
+def round_seconds(value: float) -> str:
+    """Write a time at a tick of an axis: as `seconds`, without trailing zeros."""
+    number, unit = seconds(value).rsplit(" ", 1) if value else ("0", "")
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}".strip()
+
+
+def quotient(value: float | str) -> str:
+    """Write a ratio of times with two or three digits: `131`, `2.2`."""
+    return significant(value, 3 if float(value) >= 100 else 2)
 
 
 def speedup(entry: Mapping[str, Any] | None) -> str:
-    """Writes a speed-up with its range: `131× (121–141)`; an extrapolated one says so."""
+    """Write a speed-up with its range: `131× (121–141)`; one that is extrapolated, or may be none, says so."""
     if not entry:
         return NOTHING
-    text = f"{quotient(entry['median'])}× ({quotient(entry['low'])}–{quotient(entry['high'])})"
-    return f"{text}, extrapolated" if entry.get("extrapolated") else text
+    notes = ["extrapolated"] if entry.get("extrapolated") else []
+    notes += ["cannot tell"] if float(entry["low"]) <= 1 <= float(entry["high"]) else []
+    span = f"{quotient(entry['low'])}–{quotient(entry['high'])}"
+    return f"{quotient(entry['median'])}× ({', '.join([span, *notes])})"
 
 
 def share(value: float | None) -> str:
-    """Writes a share in [0, 1] as a percentage: `6.7 %`."""
+    """Write a share in [0, 1] as a percentage: `6.7 %`."""
     return NOTHING if value is None else f"{significant(100 * value, 2)} %"
 
 
-def calls(value: float | None) -> str:
-    """Writes the number of calls after which the compile time is paid for; `never` for infinity."""
+def calls(value: float | str | None) -> str:
+    """Write the number of calls after which the compile time is paid for; `never` for infinity."""
     if value is None:
         return NOTHING
-    return f"{math.ceil(value):,}" if math.isfinite(value) else "never"
+    return f"{math.ceil(value):,}" if math.isfinite(float(value)) else "never"
 
 
 def figure(value: Any) -> str:
-    """Writes one figure of a check or one cell of a table."""
+    """Write one figure of a check or one cell of a table."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
@@ -73,25 +86,26 @@ def figure(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{int(value):,}" if value.is_integer() and abs(value) < 1e9 else significant(value)
+        whole = value.is_integer() or 1e3 <= abs(value) < 1e9
+        return f"{value:,.0f}" if whole and abs(value) < 1e9 else f"{value:.3g}"
     return str(value)
 
 
 def check_name(check: Mapping[str, Any]) -> str:
-    """Names a parity check or limit, with its case where it has one: `levels (rendered fonts)`."""
+    """Name a parity check or limit, with its case where it has one: `levels (rendered fonts)`."""
     return f"{check['name']} ({check['case']})" if check.get("case") else str(check["name"])
 
 
 def tally(checks: list[Mapping[str, Any]]) -> str:
-    """Counts checks: `4 of 4`, `1 of 2 FAILED`, or a dash for none."""
+    """Count checks: `4/4` passed, `1/2 FAILED`, or a dash for none."""
     if not checks:
         return NOTHING
     failed = sum(not check["passed"] for check in checks)
-    return f"{failed} of {len(checks)} FAILED" if failed else f"{len(checks)} of {len(checks)}"
+    return f"{failed}/{len(checks)} FAILED" if failed else f"{len(checks)}/{len(checks)}"
 
 
 def complaints(record: Mapping[str, Any]) -> list[str]:
-    """Lists what is wrong with a port, one plain sentence each: the crash, then parity, then limits."""
+    """List what is wrong with a port, one plain sentence each: the crash, then parity, then limits."""
     found = [f"Broken: {record['error']}"] if record.get("error") else []
     for kind, key in (("Parity", "parity"), ("Limit", "limits")):
         found += [f"{kind}, {check_name(c)}: {c['message']}" for c in record[key] if not c["passed"]]
@@ -101,5 +115,5 @@ def complaints(record: Mapping[str, Any]) -> list[str]:
 
 
 def parity_failed(record: Mapping[str, Any]) -> bool:
-    """Tells whether any parity check of a port failed."""
+    """Tell whether any parity check of a port failed."""
     return any(not check["passed"] for check in record["parity"])

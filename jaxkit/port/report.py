@@ -1,0 +1,137 @@
+"""What `jaxkit prove` tells: the table in the terminal, the failures in plain words, the files, the exit code."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jaxkit.port import html, junit, plots, wording
+from jaxkit.port.result import BROKEN, LIMITS_EXCEEDED, PARITY_FAILED, PASSED, TOO_SLOW, Result
+from jaxkit.port.summary import Summary, summarise
+
+# A wrong result is worse than a dear one, and a port that did not run may hide both.
+EXIT_CODES = {BROKEN: 4, PARITY_FAILED: 1, LIMITS_EXCEEDED: 2, TOO_SLOW: 3, PASSED: 0}
+WIDTHS = {"port": 15, "checks": 10, "side": 6, "time": 7, "speed-up": 14, "cost": 14}
+COLOURS = {PASSED: "green", LIMITS_EXCEEDED: "yellow", TOO_SLOW: "yellow"}
+
+
+def exit_code(verdicts: Sequence[str]) -> int:
+    """Return the code of the worst verdict: 4 broken, 1 parity, 2 limits, 3 performance, 0 all passed."""
+    return next((code for verdict, code in EXIT_CODES.items() if verdict in verdicts), 0)
+
+
+def show(records: Sequence[Mapping[str, Any]], console: Any) -> None:
+    """Print the records (`Result.to_json()`) of a run to a `rich` console: the table, the failures, further tables."""
+    from rich.text import Text
+
+    console.print(_overview([summarise(record) for record in records]))
+    for record in records:
+        for complaint in wording.complaints(record):
+            console.print(Text.assemble((record["port"], "bold red"), f": {complaint}"))
+    for record in records:
+        for table in record["tables"]:
+            console.print(_further(record["port"], table))
+
+
+def write(results: Sequence[Result], folder: Path) -> Path:
+    """Write a run into `folder`: a JSON for each port, its pictures, `index.html` and `junit.xml`. Returns the page.
+
+    Older JSON files stay, so that `jaxkit diff` can compare two runs; page and JUnit are those of this run.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    records = [_with_files(result, folder) for result in results]
+    for record in records:
+        text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+        (folder / f"{_stem(record)}.json").write_text(text + "\n", encoding="utf-8")
+    page = folder / "index.html"
+    page.write_text(html.page(records, {result.port: result.pictures for result in results}), encoding="utf-8")
+    (folder / "junit.xml").write_text(junit.document(records), encoding="utf-8")
+    return page
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read one JSON that `write` wrote.
+
+    Raises:
+      ValueError: if the file is not a record of schema 1.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} cannot be read as JSON: {error}") from error
+    if not isinstance(record, dict) or record.get("schema") != 1:
+        raise ValueError(f"{path} is not a record of schema 1: give a JSON file that `jaxkit prove` wrote")
+    return record
+
+
+def _stem(record: Mapping[str, Any]) -> str:
+    """Name the files of a port's run: `ocr_lines-20261130T163549`."""
+    return f"{record['port']}-{re.sub(r'[^0-9T]', '', record['started'][:19])}"
+
+
+def _with_files(result: Result, folder: Path) -> dict[str, Any]:
+    """Write the pictures of a result and return its record with their file names in it."""
+    record = result.to_json()
+    for number, (picture, entry) in enumerate(zip(result.pictures, record["pictures"], strict=True), 1):
+        gap = plots.difference(picture.reference, picture.rewrite)
+        sheet = plots.sheet([picture.before, picture.reference, picture.rewrite, gap.picture])
+        entry |= {"file": f"{_stem(record)}-{number}.png", "difference": gap.caption}
+        (folder / entry["file"]).write_bytes(plots.png(sheet))
+    return record
+
+
+def _overview(lines: Sequence[Summary]) -> Any:
+    """Build the table of all ports: the sides of one port stand under each other, slow first and jaxkit last."""
+    table = _table("What the rewrites gained")
+    for heading, least in WIDTHS.items():
+        table.add_column(heading, min_width=least, justify="right" if heading == "time" else "left")
+    for line in lines:
+        table.add_row(*_cells(line), end_section=True)
+    return table
+
+
+def _cells(line: Summary) -> tuple[Any, ...]:
+    from rich.text import Text
+
+    gains = dict(line.gains)
+    sides = [("slow", line.reference, line.speedup)]
+    sides += [(name, time, gains.get(name, wording.NOTHING)) for name, time in line.alternatives]
+    sides += [("jaxkit", line.rewrite, f"at size {line.size}")]
+    if line.rewrite == wording.NOTHING:
+        sides = [(wording.NOTHING,) * 3]
+    verdict = Text(line.verdict, COLOURS.get(line.verdict, "bold red"))
+    return (
+        Text.assemble((line.port, "bold"), "\n", verdict),
+        Text(f"parity {line.parity}\nlimits {line.limits}"),
+        *(Text("\n".join(column)) for column in zip(*sides, strict=True)),
+        Text(_cost(line)),
+    )
+
+
+def _cost(line: Summary) -> str:
+    """Say what the rewrite costs before it gains, and how much a better one could still gain."""
+    costs = (
+        ("compile {}", line.compile),
+        ("paid: {} calls", line.break_even),
+        ("{} of the limit", line.share_of_limit),
+    )
+    return "\n".join(text.format(value) for text, value in costs if value != wording.NOTHING) or wording.NOTHING
+
+
+def _further(port: str, content: Mapping[str, Any]) -> Any:
+    table = _table(f"{port}: {content['title']}", caption=content["note"] or None)
+    for index, column in enumerate(content["columns"]):
+        table.add_column(column, justify="right" if index else "left")
+    for row in content["rows"]:
+        table.add_row(*(wording.figure(cell) for cell in row))
+    return table
+
+
+def _table(title: str, **options: Any) -> Any:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    look = {"title_justify": "left", "caption_justify": "left", "box": box.SIMPLE_HEAD, "padding": (0, 1, 0, 0)}
+    return Table(title=escape(title), pad_edge=False, **look, **options)
