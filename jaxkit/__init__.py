@@ -1,0 +1,26 @@
+"""Rewrite slow array programs as compiled, batched JAX functions, and prove that the swap computes the same.
+
+The shape of everything random is `Op(draw, apply)` on one example; `batch` compiles it for many. Rooms: `warp`, `image`
+and `ocr` hold ops on pictures, `interop` the border with PyTorch, `port` the harness behind `jaxkit prove`.
+"""
+
+from jaxkit import image, noise, ocr, warp
+from jaxkit.batch import Batch, batch
+from jaxkit.op import Op, chain, maybe, one_of, stateless
+from jaxkit.records import Clip, Sample
+
+__all__ = [
+    "Batch",
+    "Clip",
+    "Op",
+    "Sample",
+    "batch",
+    "chain",
+    "image",
+    "maybe",
+    "noise",
+    "ocr",
+    "one_of",
+    "stateless",
+    "warp",
+]

@@ -1,0 +1,94 @@
+"""The one place where ops meet a batch: keys, `vmap`, `jit` and devices."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxkit.op import Op
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """A compiled op over a batch; made by `batch`. `f(key, ids, examples)` is `f.apply(f.draw(key, ids, examples), examples)`.
+
+    Attributes:
+      draw: `(key, ids, examples or their specs) -> params`, every leaf with a leading axis B. For logging.
+      apply: `(params, examples) -> examples`. Logged params give the same bits again.
+    """
+
+    draw: Callable[[jax.Array, Any, Any], Any]
+    apply: Callable[[Any, Any], Any]
+
+    def __call__(self, key: jax.Array, ids: Any, examples: Any) -> Any:
+        """Draws with `fold_in(key, id)` for each of `ids` `[B]`, and applies."""
+        return self.apply(self.draw(key, ids, examples), examples)
+
+
+def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
+    """Compiles `op` for batches: `f(key, ids, examples) -> examples`.
+
+    Every example draws with `fold_in(key, id)`: its result does not depend on its place in the batch, the batch size
+    or the number of devices. Fold the epoch into `key`, and let `ids` number the data set. Drawing and applying are
+    two programs, so that replayed params give the bits that the call gave.
+
+    Args:
+      op: acts on one example.
+      mesh: spreads the batch over all devices of the mesh, along the leading axis. Default: one device.
+
+    Returns:
+      A `Batch`. Leaves of `examples` have a leading axis B; `ids` is `[B]` integer; `key` is a typed key.
+
+    Raises:
+      ValueError: when built, if `op` is not an `Op`; when called, if `ids` and the leaves of `examples` disagree about B,
+        or B is not a multiple of the number of devices.
+      TypeError: when called, if `key` is not a typed key (`jax.random.key(0)`).
+    """
+    if not isinstance(op, Op):
+        raise ValueError(f"batch takes an op, got {op!r}. Call the factory (rotate(), not rotate) or wrap with stateless")
+    apply = jax.jit(_spread(jax.vmap(op.apply), mesh))
+    draw = jax.jit(functools.partial(_draw, op, mesh), static_argnums=(2, 3))
+
+    def draw_checked(key, ids, examples):
+        ids = _check_ids(key, ids)
+        leaves, structure = jax.tree.flatten(examples)
+        _check_leaves(examples, ids.shape[0], mesh)
+        return draw(key, ids, structure, tuple(jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype) for leaf in leaves))
+
+    return Batch(draw_checked, apply)
+
+
+def _draw(op: Op, mesh: Any, key: jax.Array, ids: jax.Array, structure: Any, leaves: tuple) -> Any:
+    spec = jax.tree.unflatten(structure, leaves)
+    return _spread(jax.vmap(lambda own: op.draw(own, spec)), mesh)(jax.vmap(lambda i: jax.random.fold_in(key, i))(ids))
+
+
+def _spread(function: Callable, mesh: Any) -> Callable:
+    if mesh is None:
+        return function
+    spec = jax.sharding.PartitionSpec(mesh.axis_names)
+    return jax.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+
+
+def _check_ids(key: jax.Array, ids: Any) -> Any:
+    if not jnp.issubdtype(getattr(key, "dtype", np.dtype(float)), jax.dtypes.prng_key):
+        raise TypeError(f"batch needs a typed key such as jax.random.key(0), got {key!r}")
+    ids = ids if isinstance(ids, jax.Array) else np.asarray(ids)
+    if ids.ndim != 1 or not jnp.issubdtype(ids.dtype, jnp.integer):
+        raise ValueError(f"ids must be [B] integers, got shape {ids.shape} of {ids.dtype}")
+    if isinstance(ids, np.ndarray) and ids.size and (ids.min() < 0 or ids.max() >= 2**32):
+        raise ValueError(f"ids must lie in [0, 2**32), got {ids.min()} to {ids.max()}")
+    return ids.astype(np.uint32)
+
+
+def _check_leaves(examples: Any, size: int, mesh: Any) -> None:
+    for path, leaf in jax.tree_util.tree_leaves_with_path(examples):
+        if not hasattr(leaf, "shape") or not leaf.shape or leaf.shape[0] != size:
+            found = getattr(leaf, "shape", type(leaf).__name__)
+            raise ValueError(f"{jax.tree_util.keystr(path)} must have {size} members, one per id; its shape is {found}")
+    if mesh is not None and size % mesh.size:
+        raise ValueError(f"a batch of {size} does not divide over {mesh.size} devices; pad it to a multiple")

@@ -1,0 +1,2 @@
+"""Ops for pictures of text."""
+__all__ = []

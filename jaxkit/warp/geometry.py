@@ -1,0 +1,134 @@
+"""Geometric ops share one `apply`: place the stages, read the pixels once, and move everything else along."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxkit.op import Op, chain
+from jaxkit.ranges import one_of_names
+from jaxkit.records import Sample, extent
+from jaxkit.warp.border import BORDERS
+from jaxkit.warp.labels import push_boxes, push_points
+from jaxkit.warp.read import read_bilinear, read_lattice, read_nearest
+from jaxkit.warp.stages import Lattice, Stage
+
+Array = jax.Array
+
+
+class Frame(NamedTuple):
+    """A picture's static (height, width) and its true extent, ints or int32 scalars, within that size."""
+
+    size: tuple[int, int]
+    extent: tuple[Any, Any]
+
+
+Move = Callable[[Any, Frame], tuple[Stage, Frame]]
+
+
+class Edge(NamedTuple):
+    """What a read finds beyond the picture."""
+
+    border: str = "constant"
+    fill: float = 0.0
+    fill_mask: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Warp:
+    """The `apply` of a geometric op. Its params are one entry of drawn values per move.
+
+    Attributes:
+      moves: `(values, frame) -> (stage, frame)`; a move places its stage in the picture at hand.
+      edge: None where the op leaves the border to the `fuse` around it.
+    """
+
+    moves: tuple[Move, ...]
+    edge: Edge | None = None
+
+    def __call__(self, params: tuple, sample: Sample) -> Sample:
+        """Moves all fields of the sample; pixels are read once."""
+        return resample(self, params, sample)
+
+
+def geometric(name: str, draw: Callable, move: Move, *, neutral: bool = True, edge: Edge | None = None) -> Op:
+    """An op from a draw of values and a move that turns them into a coordinate stage."""
+    return Op(lambda key, spec: (draw(key, spec),), Warp((move,), edge), name=name, neutral=neutral)
+
+
+def fuse(*ops: Op, border: str = "constant", fill: float = 0, fill_mask: float = 0) -> Op:
+    """Composes geometric ops into one that reads each pixel once: sharper and faster than one read per op.
+
+    Draws are those of `chain(*ops)`. Ops apply in the order given.
+
+    Args:
+      border: `constant` (blends with the fill, as OpenCV does), `edge`, `reflect101`, `reflect` or `wrap`.
+      fill: what lies beyond the picture under `constant`, in the picture's own values (255 is white for uint8).
+      fill_mask: the same for the mask.
+
+    Raises:
+      ValueError: when built, if a member is not geometric, the border is unknown, or a member has another border.
+    """
+    drawn = chain(*ops).draw
+    edge = Edge(one_of_names("border", border, BORDERS), fill, fill_mask)
+    for op in ops:
+        if not isinstance(op.apply, Warp):
+            raise ValueError(f"fuse takes ops that only move pixels; {op.name!r} is none. Put it beside the fuse in a chain")
+        if op.apply.edge not in (None, edge):
+            raise ValueError(f"{op.name!r} reads with {op.apply.edge}, the fuse around it with {edge}; make them equal")
+    moves = sum((op.apply.moves for op in ops), ())
+    draw = lambda key, spec: sum(drawn(key, spec), ())  # noqa: E731
+    return Op(draw, Warp(moves, edge), name="fuse", neutral=all(op.neutral for op in ops))
+
+
+def resample(warp: Warp, params: tuple, sample: Sample) -> Sample:
+    """Applies placed moves to every field of a sample: image bilinear, mask nearest, labels by `push`."""
+    before = Frame(tuple(sample.image.shape[:2]), extent(sample))
+    stages, after = place(warp.moves, params, before)
+    x, y = _sources(stages, after.size)
+    edge = warp.edge or Edge()
+    read_image, read_mask = _readers(stages)
+    mask = sample.mask
+    if mask is not None:
+        mask = read_mask(mask, x, y, before.extent, edge.border, edge.fill_mask)
+    return Sample(
+        image=read_image(sample.image, x, y, before.extent, edge.border, edge.fill),
+        mask=mask,
+        points=push_points(stages, sample.points),
+        boxes=push_boxes(stages, sample.boxes),
+        quads=push_points(stages, sample.quads),
+        valid=_valid(sample.valid, after),
+    )
+
+
+def place(moves: tuple[Move, ...], params: tuple, frame: Frame) -> tuple[list[Stage], Frame]:
+    """Places each move in the picture that the ones before it leave; returns the stages and the last frame."""
+    stages = []
+    for move, values in zip(moves, params, strict=True):
+        stage, frame = move(values, frame)
+        stages.append(stage)
+    return stages, frame
+
+
+def _readers(stages: list[Stage]) -> tuple[Callable, Callable]:
+    if all(isinstance(stage, Lattice) for stage in stages):
+        exact = functools.partial(read_lattice, turned=sum(stage.turned for stage in stages) % 2 == 1)
+        return exact, exact
+    return read_bilinear, read_nearest
+
+
+def _sources(stages: list[Stage], size: tuple[int, int]) -> tuple[Array, Array]:
+    x = jnp.arange(size[1], dtype=jnp.float32)[None, :]
+    y = jnp.arange(size[0], dtype=jnp.float32)[:, None]
+    for stage in reversed(stages):
+        x, y = stage.pull(x, y)
+    return x, y
+
+
+def _valid(valid: Array | None, frame: Frame) -> Array | None:
+    if valid is None and frame.extent == frame.size:
+        return None
+    return jnp.stack([jnp.asarray(length, jnp.int32) for length in frame.extent])
