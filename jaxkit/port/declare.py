@@ -195,20 +195,18 @@ def _check_agreement(port: Port) -> None:
     if not port.agreement:
         raise ValueError(f"port {port.name!r} has no agreement: a gain is only reported where something is proved")
     for agreement in port.agreement:
-        if not callable(getattr(agreement, "check", None)) or not hasattr(agreement, "name"):
+        if isinstance(agreement, type) or not callable(getattr(agreement, "check", None)):
             raise ValueError(
-                f"agreement {agreement!r} of port {port.name!r} has no `check`: use Exact(), Levels(), Close(truth=...) "
-                "or SameDistribution(...), built, not the class itself"
+                f"agreement {agreement!r} of port {port.name!r} cannot check anything: build one of Exact(), Levels(), "
+                "Close(truth=...) or SameDistribution(...)"
             )
-        if isinstance(agreement, type):
-            raise ValueError(f"agreement {agreement.__name__} of port {port.name!r} is a class: write {agreement.__name__}()")
 
 
 def _check_sizes(port: Port) -> None:
     if bool(port.sizes) != (port.inputs is not None):
-        raise ValueError(f"port {port.name!r} needs both `inputs` and `sizes`, or neither (then the cases are measured)")
+        raise ValueError(f"port {port.name!r} needs `inputs` and `sizes`, or neither (then its cases are measured)")
     if port.reference_sizes is not None and not (port.sizes and port.reference_sizes):
-        raise ValueError(f"reference_sizes of port {port.name!r} is {port.reference_sizes!r}: give `sizes` and at least one")
+        raise ValueError(f"reference_sizes of port {port.name!r} needs a size, and `sizes`: {port.reference_sizes!r}")
     for sizes in (port.sizes, port.reference_sizes or ()):
-        if any(size < 1 for size in sizes) or any(a >= b for a, b in zip(sizes, sizes[1:], strict=False)):
+        if any(size < 1 for size in sizes) or list(sizes) != sorted(set(sizes)):
             raise ValueError(f"sizes of port {port.name!r} must be ascending and at least 1: {sizes!r}")

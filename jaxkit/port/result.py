@@ -132,7 +132,8 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """The result as a document of schema 1: dicts, lists, text, finite numbers, booleans and None only.
 
-        Pictures carry their title; whoever writes the images adds their `file`. Numbers that are not finite become text.
+        Pictures carry their title; whoever writes the images adds their `file`. Numbers that are not finite become
+        text.
         """
         document = {
             "schema": SCHEMA,
