@@ -5,11 +5,13 @@ Everything that belongs to a sample moves along: mask, points, boxes, quads and 
 
 from jaxkit.warp.affine import flip, perspective, quarter_turn, rotate, scale, shear, translate
 from jaxkit.warp.bend import elastic
+from jaxkit.warp.border import BORDERS, fold
 from jaxkit.warp.crop import center_crop, pad_to, random_crop
 from jaxkit.warp.geometry import Edge, Frame, Warp, fuse, geometric
 from jaxkit.warp.stages import Affine, Displacement, Homography, Lattice, Stage
 
 __all__ = [
+    "BORDERS",
     "Affine",
     "Displacement",
     "Edge",
@@ -21,6 +23,7 @@ __all__ = [
     "center_crop",
     "elastic",
     "flip",
+    "fold",
     "fuse",
     "geometric",
     "pad_to",
