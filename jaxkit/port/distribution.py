@@ -137,7 +137,8 @@ def _praise(figures: dict) -> str:
     return (
         f"{figures['tests']} tests on {figures['count']} draws found no difference "
         f"(alpha {figures['alpha']:g} over all; smallest p {figures['smallest_p']:.2g}); "
-        f"a scale error above {figures['visible_scale_error']:.1%} would show in every column (most in {figures['visible_scale_column']})"
+        f"a scale error above {figures['visible_scale_error']:.1%} would show in every column "
+        f"(least visible in {figures['visible_scale_column']})"
     )
 
 
@@ -213,7 +214,7 @@ def _relation(a: np.ndarray, b: np.ndarray, labels: str) -> Finding:
 
 
 def _repeats(a: np.ndarray, b: np.ndarray, labels: tuple[str, ...]) -> Iterator[str]:
-    """Columns, and whole rows, that hold clearly fewer distinct values than the reference: no chance needs ruling out."""
+    """Columns, and whole rows, that hold clearly fewer distinct values than the reference; chance cannot do that."""
     counts = {label: (np.unique(x).size, np.unique(y).size) for label, x, y in zip(labels, a.T, b.T, strict=True)}
     counts["whole rows"] = distinct_rows(a), distinct_rows(b)
     fewer = {label: found for label, (wanted, found) in counts.items() if found < DISTINCT_SHARE * wanted}

@@ -75,7 +75,8 @@ class MachineShare:
     """The machine's limits, what XLA counts for the rewrite at the largest size, and how near it comes.
 
     `limit_s` is the larger of bytes over copy bandwidth and flops over matrix rate; `share_of_limit` is that over the
-    median time of the rewrite. The counts are XLA's estimates: a loop body counts once, so the share can be too small.
+    median time of the rewrite. The counts are XLA's estimates: a loop body counts once, so the share can be too small,
+    and data that stay in the cache are faster than the copy, so it can exceed 1.
     """
 
     copy_gb_s: float

@@ -26,11 +26,12 @@ class SideError(Exception):
 
 def user_line(error: BaseException) -> str:
     """The deepest line of a traceback that is not in a library, as `file.py:12`, or nothing."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _in_library(frame.filename)]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not in_library(frame.filename)]
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
 
 
-def _in_library(filename: str) -> bool:
+def in_library(filename: str) -> bool:
+    """Whether a source file belongs to Python, an installed package, or jaxkit itself."""
     return any(part in filename for part in LIBRARIES)
 
 
