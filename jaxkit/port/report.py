@@ -85,7 +85,8 @@ def _overview(lines: Sequence[Summary]) -> Any:
     """Build the table of all ports: the sides of one port stand under each other, slow first and jaxkit last."""
     table = _table("What the rewrites gained")
     for heading, least in WIDTHS.items():
-        table.add_column(heading, min_width=least, justify="right" if heading == "time" else "left")
+        most = 10 if heading == "checks" else None
+        table.add_column(heading, min_width=least, max_width=most, justify="right" if heading == "time" else "left")
     for line in lines:
         table.add_row(*_cells(line), end_section=True)
     return table
@@ -134,4 +135,4 @@ def _table(title: str, **options: Any) -> Any:
     from rich.table import Table
 
     look = {"title_justify": "left", "caption_justify": "left", "box": box.SIMPLE_HEAD, "padding": (0, 1, 0, 0)}
-    return Table(title=escape(title), pad_edge=False, **look, **options)
+    return Table(title=escape(title), pad_edge=False, show_edge=False, **look, **options)

@@ -1,0 +1,148 @@
+"""The command line: `jaxkit prove`, `new`, `doctor` and `diff`, a thin face over `jaxkit.port`."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    help="Prove that a rewrite of a slow array program computes the same, and measure what it gained.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+COULD_NOT_RUN = 4
+PLAIN_WIDTH = 110
+
+
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Folders with a port.py, or folders of such.")]
+Names = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only the port of this name; repeatable.")]
+Folder = Annotated[Path, typer.Option(metavar="DIR", help="The folder that the port's folder goes into.")]
+
+
+@app.command()
+def prove(
+    paths: Paths,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer cases, draws and rounds.")] = False,
+    only: Names = None,
+    input: Annotated[Path | None, typer.Option(metavar="DIR", help="A folder of your own data.")] = None,
+    report: Annotated[Path, typer.Option(metavar="DIR", help="Where the report goes.")] = Path("jaxkit-report"),
+    readme: Annotated[Path | None, typer.Option(metavar="FILE", help="Also rewrite the table in this README.")] = None,
+    seed: Annotated[int, typer.Option(help="Where random inputs start.")] = 0,
+) -> None:
+    """Prove ports equal to what they replace, measure them, and write a report.
+
+    Exit code: 0 all is well, 1 parity failed, 2 limits exceeded, 3 too slow, 4 could not be loaded or crashed.
+    """
+    if input is not None and not input.is_dir():
+        _stop(f"--input {input} is not a folder")
+    _see_current_folder()
+    from jaxkit.port import report as reporting
+    from jaxkit.port.declare import Request
+    from jaxkit.port.run import progress, run
+
+    console = _console()
+    with progress(console) as listen:
+        results = run(paths, Request(input, quick, seed), only=only or (), listen=listen)
+    if not results:
+        _stop(f"no port is called {' or '.join(only or ())}")
+    reporting.show([result.to_json() for result in results], console)
+    page = reporting.write(results, report)
+    console.print(f"Report: {page}", markup=False, highlight=False, soft_wrap=True)
+    if readme is not None:
+        _update(readme, results)
+    raise typer.Exit(reporting.exit_code([result.verdict for result in results]))
+
+
+@app.command()
+def new(
+    target: Annotated[str, typer.Argument(metavar="MODULE:FUNCTION", help="What to rewrite; or file.py:function.")],
+    into: Folder = Path("ports"),
+) -> None:
+    """Write a port for an existing function, and list what in it needs care."""
+    from jaxkit.port.scaffold import scaffold
+
+    try:
+        made = scaffold(target, into)
+    except (ValueError, SyntaxError, OSError) as error:
+        _stop(str(error))
+    console = _console()
+    _tell(console, f"Wrote {made.folder}: port.py, slow.py, fast.py, README.md")
+    for item in made.advice:
+        console.print(f"\n{item.topic.title}", style="bold", markup=False, highlight=False)
+        for place in item.places:
+            _tell(console, f"  {made.origin.path.name}:{place.line}  {place.code}")
+        _tell(console, f"  Why: {item.topic.why}\n  Instead: {item.topic.instead}")
+    _tell(console, f"\nNext: write {made.folder / 'fast.py'}, then run: jaxkit prove {made.folder}")
+
+
+@app.command()
+def doctor() -> None:
+    """Show versions, devices and settings, and warn of what slows JAX down or breaks it."""
+    from jaxkit.port.doctor import cautions, facts, observe
+
+    console = _console()
+    setup = observe()
+    for heading, values in facts(setup).items():
+        console.print(heading, style="bold")
+        for name, value in values.items():
+            _tell(console, f"  {name}: {value}")
+    for caution in cautions(setup):
+        console.print(f"\nWarning: {caution.problem}", style="yellow", markup=False, highlight=False)
+        _tell(console, f"  Remedy: {caution.remedy}")
+
+
+@app.command()
+def diff(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE.json")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER.json")],
+) -> None:
+    """Compare two runs of a port. Exit code: 0, or 1 parity, 2 limits, 3 performance got worse."""
+    from jaxkit.port import compare, report
+
+    try:
+        changes = compare.compare(report.read(before), report.read(after))
+    except ValueError as error:
+        _stop(str(error))
+    for change in changes:
+        _tell(_console(), f"{change.word}: {change.about}, {change.before} before, {change.after} after")
+    if not changes:
+        _tell(_console(), "nothing to compare: the runs hold the same checks and no times")
+    raise typer.Exit(compare.exit_code(changes))
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=PLAIN_WIDTH)
+
+
+def _tell(console: Any, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _update(readme: Path, results: list[Any]) -> None:
+    from jaxkit.port.readme import update
+
+    try:
+        update(readme, results)
+    except (ValueError, OSError) as error:
+        _stop(str(error))
+
+
+def _see_current_folder() -> None:
+    """Let a port import the user's own modules from the current folder, as `python -m` would."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+
+
+def _stop(message: str) -> None:
+    typer.echo(f"jaxkit: {message}", err=True)
+    raise typer.Exit(COULD_NOT_RUN)
+
+
+if __name__ == "__main__":
+    app()
