@@ -8,6 +8,7 @@ from jaxkit.warp.bend import elastic
 from jaxkit.warp.border import BORDERS, fold
 from jaxkit.warp.crop import center_crop, pad_to, random_crop
 from jaxkit.warp.geometry import Edge, Frame, Warp, fuse, geometric
+from jaxkit.warp.resize import resize
 from jaxkit.warp.stages import Affine, Displacement, Homography, Lattice, Stage
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "perspective",
     "quarter_turn",
     "random_crop",
+    "resize",
     "rotate",
     "scale",
     "shear",

@@ -43,20 +43,30 @@ class Warp:
 
     Attributes:
       moves: `(values, frame) -> (stage, frame)`; a move places its stage in the picture at hand.
-      edge: None where the op leaves the border to the `fuse` around it.
+      edge: what the recipe said about the border; None if nothing.
+      alone: how it reads when nothing was said.
     """
 
     moves: tuple[Move, ...]
     edge: Edge | None = None
+    alone: Edge = Edge()
 
     def __call__(self, params: tuple, sample: Sample) -> Sample:
         """Moves all fields of the sample; pixels are read once."""
         return resample(self, params, sample)
 
 
-def geometric(name: str, draw: Callable, move: Move, *, neutral: bool = True, edge: Edge | None = None) -> Op:
-    """An op from a draw of values and a move that turns them into a coordinate stage."""
-    return Op(lambda key, spec: (draw(key, spec),), Warp((move,), edge), name=name, neutral=neutral)
+def geometric(
+    name: str,
+    draw: Callable[[Array, Any], Any],
+    move: Move,
+    *,
+    neutral: bool = True,
+    edge: Edge | None = None,
+    alone: Edge = Edge(),
+) -> Op:
+    """An op from a draw of values and a move that turns them into a coordinate stage; `edge`, `alone` as in `Warp`."""
+    return Op(lambda key, spec: (draw(key, spec),), Warp((move,), edge, alone), name=name, neutral=neutral)
 
 
 def fuse(*ops: Op, border: str = "constant", fill: float = 0, fill_mask: float = 0) -> Op:
@@ -89,7 +99,7 @@ def resample(warp: Warp, params: tuple, sample: Sample) -> Sample:
     before = Frame(tuple(sample.image.shape[:2]), extent(sample))
     stages, after = place(warp.moves, params, before)
     x, y = _sources(stages, after.size)
-    edge = warp.edge or Edge()
+    edge = warp.edge or warp.alone
     read_image, read_mask = _readers(stages)
     mask = sample.mask
     if mask is not None:
@@ -100,7 +110,7 @@ def resample(warp: Warp, params: tuple, sample: Sample) -> Sample:
         points=push_points(stages, sample.points),
         boxes=push_boxes(stages, sample.boxes),
         quads=push_points(stages, sample.quads),
-        valid=_valid(sample.valid, after),
+        valid=true_size(sample.valid, after),
     )
 
 
@@ -111,6 +121,17 @@ def place(moves: tuple[Move, ...], params: tuple, frame: Frame) -> tuple[list[St
         stage, frame = move(values, frame)
         stages.append(stage)
     return stages, frame
+
+
+def scaled_extent(frame: Frame, size: tuple[int, int]) -> tuple:
+    """The true extent after the whole picture was scaled to `size`: rounded to the nearest pixel, at least one."""
+    return tuple(_scaled(*lengths) for lengths in zip(frame.extent, frame.size, size, strict=True))
+
+
+def _scaled(length, before: int, after: int):
+    if isinstance(length, int):
+        return max(1, (2 * length * after + before) // (2 * before))
+    return jnp.maximum(1, (2 * length * after + before) // (2 * before))
 
 
 def _readers(stages: list[Stage]) -> tuple[Callable, Callable]:
@@ -128,7 +149,8 @@ def _sources(stages: list[Stage], size: tuple[int, int]) -> tuple[Array, Array]:
     return x, y
 
 
-def _valid(valid: Array | None, frame: Frame) -> Array | None:
+def true_size(valid: Array | None, frame: Frame) -> Array | None:
+    """`Sample.valid` for a frame; None stays None while the whole picture is valid."""
     if valid is None and frame.extent == frame.size:
         return None
     return jnp.stack([jnp.asarray(length, jnp.int32) for length in frame.extent])
