@@ -1,4 +1,4 @@
-"""Text lines as the port reads them: folders of any images, one height, padded to a bucket on the host."""
+"""Text lines as the port reads them: folders of any images, brought to one height and padded on the host."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 from PIL import Image, ImageOps
+
+from jaxkit import Sample
+from jaxkit.interop import bucket_of, buckets, stack
 
 HEIGHT = 64
 WIDTH = 512
@@ -29,13 +32,6 @@ class Skipped(NamedTuple):
     reason: str
 
 
-class Batch(NamedTuple):
-    """Padded lines: `images` `[B, 64, bucket, 3]` uint8 and `valid` `[B, 2]` int32, the (height, width) of each."""
-
-    images: np.ndarray
-    valid: np.ndarray
-
-
 def read_folder(folder: Path) -> tuple[list[Line], list[Skipped]]:
     """Reads every image under `folder`, each page of a TIFF as a line of its own, scaled to the common height.
 
@@ -54,7 +50,7 @@ def read_folder(folder: Path) -> tuple[list[Line], list[Skipped]]:
     lines = [item for item in found if isinstance(item, Line)]
     skipped = [item for item in found if isinstance(item, Skipped)]
     if not lines:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped) or f"no {', '.join(sorted(SUFFIXES))} files"
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped) or "it holds no image files"
         raise ValueError(f"no text line could be read from {folder} ({reasons})")
     return lines, skipped
 
@@ -107,29 +103,15 @@ def to_height(image: Image.Image, *, longest: int = LONGEST) -> np.ndarray:
     return np.asarray(image if size == image.size else image.resize(size, Image.Resampling.BICUBIC))
 
 
-def bucket(width: int) -> int:
-    """The padded width of a line: 512 and its doublings, so that a folder compiles a handful of programs."""
-    padded = WIDTH
-    while padded < width:
-        padded *= 2
-    return padded
+def by_width(lines: Sequence[Line]) -> list[list[Line]]:
+    """Lines in groups that are padded to one width each: up to 512, and two groups of longer ones."""
+    longer = [line.image.shape[1] for line in lines if line.image.shape[1] > WIDTH]
+    edges = (WIDTH, *(buckets(longer, 2) if longer else ()))
+    groups = {edge: [line for line in lines if bucket_of(line.image.shape[1], edges) == edge] for edge in edges}
+    return [group for group in groups.values() if group]
 
 
-def pad(images: Sequence[np.ndarray], *, width: int | None = None) -> Batch:
-    """Pads images `[h, w, 3]` of differing extents to `[64, width, 3]` with white; by default the bucket that holds all."""
-    width = width or bucket(max(image.shape[1] for image in images))
-    out = np.full((len(images), HEIGHT, width, 3), PAPER, np.uint8)
-    for row, image in zip(out, images, strict=True):
-        row[: image.shape[0], : image.shape[1]] = image
-    return Batch(out, np.array([image.shape[:2] for image in images], np.int32).reshape(-1, 2))
-
-
-def unpad(image: np.ndarray, valid: np.ndarray) -> np.ndarray:
-    """The picture `[h, w, 3]` inside its padding."""
-    return image[: valid[0], : valid[1]]
-
-
-def by_bucket(lines: Sequence[Line]) -> dict[int, list[Line]]:
-    """Lines grouped by the padded width they need, narrowest first."""
-    widths = sorted({bucket(line.image.shape[1]) for line in lines})
-    return {width: [line for line in lines if bucket(line.image.shape[1]) == width] for width in widths}
+def batch_of(lines: Sequence[Line]) -> Sample:
+    """Padded on the host with white to 64 x 512, or wider where a line needs it."""
+    width = max(WIDTH, *(line.image.shape[1] for line in lines))
+    return stack([line.image for line in lines], size=(HEIGHT, width), fill=PAPER)

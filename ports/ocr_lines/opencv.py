@@ -45,5 +45,5 @@ def blur(image: np.ndarray, sigma: float) -> np.ndarray:
 
 def add_noise(image: np.ndarray, std: float, seed: int) -> np.ndarray:
     cv2.setRNGSeed(seed & 0x7FFFFFFF)
-    noise = cv2.randn(np.empty(image.shape, np.int16), 0, 255 * std)
+    noise = cv2.randn(np.empty(image.shape, np.int16), (0, 0, 0), (255 * std,) * 3)
     return cv2.add(image, noise, dtype=cv2.CV_8U)

@@ -11,7 +11,7 @@ from .lines import HEIGHT, WIDTH, Line
 
 FONTS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSansMono", "DejaVuSerif", "DejaVuSerif-Italic",
          "DejaVuSerif-Bold", "STIXGeneral", "STIXGeneralItalic", "STIXGeneralBol", "cmr10", "cmss10", "cmtt10")
-ONSETS = ("b", "br", "c", "ch", "d", "f", "g", "gr", "h", "k", "l", "m", "n", "p", "qu", "r", "s", "st", "t", "tr", "v", "w")
+ONSETS = ("b", "br", "c", "ch", "d", "f", "g", "gr", "h", "k", "l", "m", "n", "p", "qu", "r", "s", "st", "t", "v", "w")
 VOWELS = ("a", "e", "i", "o", "u", "y", "ea", "ie", "ou")
 CODAS = ("", "", "", "n", "r", "s", "t", "l", "m", "x", "nd", "ck", "z")
 ENDINGS = ("", "", "", "", ",", ".", "-")

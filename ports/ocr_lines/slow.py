@@ -1,6 +1,6 @@
 """What the OCR project had: augmentations written one pixel at a time, on one line at a time.
 
-Seven steps: rotation, perspective and elastic bending (one map, the picture is read once), stroke width, blur, brightness and
+Rotation, perspective and elastic bending (one map, the picture is read once), stroke width, blur, brightness and
 contrast, noise. Images are RGB `[h, w, 3]` uint8 and are rounded to uint8 between the steps, as image libraries do.
 With `exact=True` nothing is rounded: that program in float64 is the truth that both sides are measured against.
 """
@@ -114,7 +114,7 @@ def perspective(corners: np.ndarray, height: int, width: int) -> np.ndarray:
 
     Solves the eight linear equations of the four point pairs (Hartley and Zisserman, section 4.1).
     """
-    right, bottom = width - 1, height - 1
+    right, bottom = max(width - 1, 1), max(height - 1, 1)
     before = [(0, 0), (right, 0), (right, bottom), (0, bottom)]
     rows, values = [], []
     for (x, y), (dx, dy) in zip(before, corners, strict=True):
@@ -137,9 +137,9 @@ def displacement(grid: np.ndarray, x: int, y: int, height: int, width: int) -> n
 
 
 def spline(position: int, length: int, nodes: int) -> tuple[slice, np.ndarray]:
-    """The four nodes around a pixel and their weights; the nodes reach one step beyond the picture on both sides."""
-    t = position / max(length - 1, 1) * (nodes - 3)
-    first = min(int(t), nodes - 4)
+    """The four nodes around a pixel and their weights; nodes 1 and n - 2 lie on the edges."""
+    t = (position + 0.5) / length * (nodes - 3)
+    first = int(t)
     t -= first
     weights = [(1 - t) ** 3, 3 * t**3 - 6 * t**2 + 4, -3 * t**3 + 3 * t**2 + 3 * t + 1, t**3]
     return slice(first, first + 4), np.array(weights) / 6
@@ -184,7 +184,7 @@ def blur(image: np.ndarray, sigma: float) -> np.ndarray:
 
 
 def gaussian(sigma: float) -> np.ndarray:
-    radius = math.ceil(4 * SIGMA[1])
+    radius = math.ceil(3 * SIGMA[1])
     weights = np.array([math.exp(-0.5 * (i / max(sigma, 1e-3)) ** 2) for i in range(-radius, radius + 1)])
     return weights / weights.sum()
 
