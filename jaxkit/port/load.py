@@ -72,11 +72,7 @@ def _import(file: Path) -> ModuleType:
         del sys.modules[old]
     importlib.invalidate_caches()
     init = file.parent / "__init__.py"
-    spec = importlib.util.spec_from_file_location(
-        name, init if init.is_file() else None, loader=None, submodule_search_locations=[str(file.parent)]
-    )
-    if init.is_file():
-        spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(file.parent)])
+    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(file.parent)])
     package = importlib.util.module_from_spec(spec)
     sys.modules[name] = package
     if init.is_file():

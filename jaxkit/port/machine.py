@@ -18,7 +18,7 @@ import numpy as np
 from jaxkit.port.program import Footprint
 from jaxkit.port.result import MachineShare
 
-COPY_BYTES = 2**26
+COPY_BYTES = 2**28
 MATRIX_SIDE = 1024
 TRIES = 8
 
@@ -36,7 +36,7 @@ def _best(step: Callable[[Any], Any], state: Any) -> float:
 
 @functools.cache
 def copy_gb_s() -> float:
-    """Gigabytes (1e9) per second, read and written, when an array of 64 MiB is negated in place, at best."""
+    """Gigabytes (1e9) per second, read and written, when an array of 256 MiB is negated in place, at best."""
     negate = jax.jit(jnp.negative, donate_argnums=0)
     return 2 * COPY_BYTES / _best(negate, jnp.ones(COPY_BYTES // 4, jnp.float32)) / 1e9
 

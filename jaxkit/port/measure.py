@@ -67,7 +67,7 @@ def time_sides(sides: Mapping[str, Callable[[], Any]], budget: Budget) -> dict[s
 
 
 def _guarded(name: str, run: Callable[[], Any], calls: int = 1) -> float:
-    with guarded(f"the {name} in the measurement"):
+    with guarded(f"the {name} in the measurement"), jax.debug_key_reuse(False):
         return seconds(run, calls=calls)
 
 

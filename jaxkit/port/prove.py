@@ -46,7 +46,8 @@ def prove(
     """Prove a port: all agreements on all cases, then the limits, then the times if every agreement holds.
 
     A program that crashes makes the verdict "broken", with the program, the case and the line in `error`; what was
-    found before stays in the result. Tables are made only where parity holds, since they hold times too; pictures always.
+    found before stays in the result. Tables are made only where parity holds, since they hold times too; pictures
+    always.
 
     Args:
       port: the declaration.

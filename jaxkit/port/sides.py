@@ -56,10 +56,12 @@ def guarded(what: str) -> Iterator[None]:
 def call(side: str, function: Callable[..., Any], inputs: tuple, where: str) -> Any:
     """Call one side on its own copy of the inputs and wait for the result.
 
+    Keys among the inputs are given to every side and call, so JAX's check that a key is used once is off meanwhile.
+
     Raises:
       SideError: if it crashes; the message names the side and `where` (the case).
     """
-    with guarded(f"the {side} on {where}"):
+    with guarded(f"the {side} on {where}"), jax.debug_key_reuse(False):
         return jax.block_until_ready(function(*own_copy(inputs)))
 
 

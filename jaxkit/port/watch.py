@@ -98,11 +98,9 @@ def reason(text: str) -> str:
     if not changed:
         return " ".join(text.split())[:200]
     where, now, before = changed[1], changed[2], re.sub(r"https?://\S+", "", changed[3])
-    static = re.findall(r"Static\(val=(.*?)\)", now + changed[3])
-    if static or "pytree metadata" in now:
-        values = re.findall(r"metadata (.*?)(?: and before|,|$)", changed[0])
-        told = f" from {values[-1]} to {values[0]}" if len(values) > 1 else ""
-        return f"{name}: a static value at {where} changed{told}: each value compiles again, so pass an array"
+    static = re.findall(r"Static\(val=(.*?)\)", changed[0])
+    if len(static) == 2:
+        return f"{name}: a static value changed from {static[1]} to {static[0]}: each value compiles again, so pass an array"
     if "weak_type" in now + before:
         return f"{name}: {where} is now {now}, before {before}: pass numbers always as the same kind"
     return f"{name}: {where} is now {now}, before {before}"
