@@ -20,10 +20,10 @@ class Pane(NamedTuple):
     alt: str
 
 
-def page(records: Sequence[Mapping[str, Any]], pictures: Mapping[str, Sequence[Picture]] | None = None) -> str:
-    """Render the records (`Result.to_json()`) of one run as a page; `pictures` maps a port's name to its pictures."""
-    shown = pictures or {}
-    ports = [_port(record, shown.get(record["port"], ())) for record in records]
+def page(records: Sequence[Mapping[str, Any]], pictures: Sequence[Sequence[Picture]] = ()) -> str:
+    """Render the records (`Result.to_json()`) of one run as a page; `pictures` are those of each, in the same order."""
+    shown = pictures or [()] * len(records)
+    ports = [_port(*pair, f"port-{number}") for number, pair in enumerate(zip(records, shown, strict=True), 1)]
     tones = [port["tone"] for port in ports]
     return _environment().get_template("report.html.j2").render(
         ports=ports,
@@ -49,14 +49,14 @@ def _environment() -> Any:
     return environment
 
 
-def _port(record: Mapping[str, Any], pictures: Sequence[Picture]) -> dict[str, Any]:
+def _port(record: Mapping[str, Any], pictures: Sequence[Picture], anchor: str) -> dict[str, Any]:
     """Gather what the template shows of one port."""
     timed = record.get("measurement") if not wording.parity_failed(record) else None
     return {
         "record": record,
         "line": summarise(record),
         "tone": TONES.get(record["verdict"], "bad"),
-        "anchor": "port-" + "".join(c if c.isalnum() else "-" for c in record["port"]),
+        "anchor": anchor,
         "complaints": wording.complaints(record),
         "facts": _facts(timed) if timed else (),
         "plots": (plots.times(timed), plots.times(timed, dark=True)) if timed else (),

@@ -25,13 +25,13 @@ def show(records: Sequence[Mapping[str, Any]], console: Any) -> None:
     """Print the records (`Result.to_json()`) of a run to a `rich` console: the table, the failures, further tables."""
     from rich.text import Text
 
-    console.print(_overview([summarise(record) for record in records]))
+    console.print(_overview([summarise(record) for record in records]), "")
     for record in records:
         for complaint in wording.complaints(record):
             console.print(Text.assemble((record["port"], "bold red"), f": {complaint}"))
     for record in records:
         for table in record["tables"]:
-            console.print(_further(record["port"], table))
+            console.print(Text(f"\n{record['port']}: {table['title']}", "bold"), _further(table), Text(table["note"]))
 
 
 def write(results: Sequence[Result], folder: Path) -> Path:
@@ -40,12 +40,14 @@ def write(results: Sequence[Result], folder: Path) -> Path:
     Older JSON files stay, so that `jaxkit diff` can compare two runs; page and JUnit are those of this run.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    records = [_with_files(result, folder) for result in results]
-    for record in records:
-        text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
-        (folder / f"{_stem(record)}.json").write_text(text + "\n", encoding="utf-8")
+    records = []
+    for result in results:
+        stem = _free_stem(result, [record["port"] for record in records])
+        records.append(_with_files(result, folder, stem))
+        text = json.dumps(records[-1], indent=1, ensure_ascii=False, allow_nan=False)
+        (folder / f"{stem}.json").write_text(text + "\n", encoding="utf-8")
     page = folder / "index.html"
-    page.write_text(html.page(records, {result.port: result.pictures for result in results}), encoding="utf-8")
+    page.write_text(html.page(records, [result.pictures for result in results]), encoding="utf-8")
     (folder / "junit.xml").write_text(junit.document(records), encoding="utf-8")
     return page
 
@@ -65,25 +67,26 @@ def read(path: Path) -> dict[str, Any]:
     return record
 
 
-def _stem(record: Mapping[str, Any]) -> str:
-    """Name the files of a port's run: `ocr_lines-20261130T163549`."""
-    return f"{record['port']}-{re.sub(r'[^0-9T]', '', record['started'][:19])}"
+def _free_stem(result: Result, taken: Sequence[str]) -> str:
+    """Name the files of a port's run: `ocr_lines-20261130T163549`; a second port of that name in one run gets a `-2`."""
+    again = f"-{taken.count(result.port) + 1}" if result.port in taken else ""
+    return f"{result.port}{again}-{re.sub(r'[^0-9T]', '', result.started[:19])}"
 
 
-def _with_files(result: Result, folder: Path) -> dict[str, Any]:
+def _with_files(result: Result, folder: Path, stem: str) -> dict[str, Any]:
     """Write the pictures of a result and return its record with their file names in it."""
     record = result.to_json()
     for number, (picture, entry) in enumerate(zip(result.pictures, record["pictures"], strict=True), 1):
         gap = plots.difference(picture.reference, picture.rewrite)
         sheet = plots.sheet([picture.before, picture.reference, picture.rewrite, gap.picture])
-        entry |= {"file": f"{_stem(record)}-{number}.png", "difference": gap.caption}
+        entry |= {"file": f"{stem}-{number}.png", "difference": gap.caption}
         (folder / entry["file"]).write_bytes(plots.png(sheet))
     return record
 
 
 def _overview(lines: Sequence[Summary]) -> Any:
     """Build the table of all ports: the sides of one port stand under each other, slow first and jaxkit last."""
-    table = _table("What the rewrites gained")
+    table = _table()
     for heading, least in WIDTHS.items():
         most = 10 if heading == "checks" else None
         table.add_column(heading, min_width=least, max_width=most, justify="right" if heading == "time" else "left")
@@ -120,19 +123,19 @@ def _cost(line: Summary) -> str:
     return "\n".join(text.format(value) for text, value in costs if value != wording.NOTHING) or wording.NOTHING
 
 
-def _further(port: str, content: Mapping[str, Any]) -> Any:
-    table = _table(f"{port}: {content['title']}", caption=content["note"] or None)
+def _further(content: Mapping[str, Any]) -> Any:
+    from rich.text import Text
+
+    table = _table()
     for index, column in enumerate(content["columns"]):
-        table.add_column(column, justify="right" if index else "left")
+        table.add_column(Text(column), justify="right" if index else "left")
     for row in content["rows"]:
-        table.add_row(*(wording.figure(cell) for cell in row))
+        table.add_row(*(Text(wording.figure(cell)) for cell in row))
     return table
 
 
-def _table(title: str, **options: Any) -> Any:
+def _table() -> Any:
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
-    look = {"title_justify": "left", "caption_justify": "left", "box": box.SIMPLE_HEAD, "padding": (0, 1, 0, 0)}
-    return Table(title=escape(title), pad_edge=False, show_edge=False, **look, **options)
+    return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)

@@ -48,7 +48,7 @@ def picture(change=0):
 
 @pytest.fixture(scope="module")
 def page():
-    return Reader(html.page(RUN, {"ocr_lines": [picture(1)]}))
+    return Reader(html.page(RUN, [[picture(1)], [], [], []]))
 
 
 def test_tags_are_closed_in_order(page):
@@ -107,6 +107,12 @@ def test_text_of_ports_is_escaped(page):
     assert "A ramp <b>" in page.text and not page.all("b")
     hostile = Reader(html.page([RUN[3] | {"error": "<script>alert(1)</script>", "claim": "a & b < c"}]))
     assert not hostile.all("script") and "<script>alert(1)</script>" in hostile.text and "a & b < c" in hostile.text
+
+
+def test_ports_of_one_name_keep_apart():
+    read = Reader(html.page([RUN[0], RUN[0]], [[picture()], []]))
+    ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
+    assert len(ids) == len(set(ids)) and read.text.count("A ramp") == 1
 
 
 def test_an_empty_run_has_a_page():

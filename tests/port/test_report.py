@@ -128,6 +128,12 @@ def test_files_of_a_run(tmp_path):
     assert record | {"pictures": []} == made.to_json() | {"pictures": []}
 
 
+def test_ports_of_one_name_get_files_of_their_own(tmp_path):
+    report.write([result(claim="one"), result(claim="two")], tmp_path)
+    claims = {report.read(file)["claim"] for file in tmp_path.glob("*.json")}
+    assert claims == {"one", "two"}
+
+
 @pytest.mark.parametrize("text", ["{", '{"schema": 2}', "[]"])
 def test_reading_something_else_says_so(tmp_path, text):
     (tmp_path / "a.json").write_text(text)
