@@ -53,7 +53,6 @@ def observe() -> Setup:
     """Look at this process and its machine. Starts JAX on its devices; imports neither torch nor flax."""
     import jax
 
-    method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
     return Setup(
         versions={name: version for name in PACKAGES if (version := _version(name))},
         system=f"{platform.platform()}, Python {platform.python_version()}",
@@ -69,29 +68,21 @@ def observe() -> Setup:
         matmul_precision=jax.config.jax_default_matmul_precision,
         cache=jax.config.jax_compilation_cache_dir,
         switches=tuple(name for name in SLOW_SWITCHES if getattr(jax.config, name, False)),
-        start_method=method,
-        is_forked=method == "fork" and multiprocessing.parent_process() is not None,
+        start_method=_start_method(),
+        is_forked=_start_method() == "fork" and multiprocessing.parent_process() is not None,
         variables={name: os.environ[name] for name in VARIABLES if name in os.environ},
     )
 
 
 def facts(setup: Setup) -> dict[str, dict[str, str]]:
     """Write a setup as headings with names and values."""
-    cores = f"{setup.cores}" + (f", usable {setup.usable_cores:g}" if setup.usable_cores < setup.cores else "")
-    cores_and_memory = {"cores": cores, "memory": f"{setup.memory_gb:.1f} GB" if setup.memory_gb else "unknown"}
-    precision = setup.matmul_precision or "default (the backend's choice)"
     return {
         "Versions": dict(setup.versions),
-        "Machine": {
-            "system": setup.system,
-            "processor": setup.processor,
-            "vector units": ", ".join(setup.vectors) or "unknown",
-            **cores_and_memory,
-        },
+        "Machine": _machine(setup),
         "Devices": {"backend": setup.backend} | {str(n): device for n, device in enumerate(setup.devices)},
         "Numbers": {
             "64-bit (jax_enable_x64)": "on" if setup.x64 else "off: 64-bit inputs are narrowed to 32 bits",
-            "matrix products": precision,
+            "matrix products": setup.matmul_precision or "default (the backend's choice)",
         },
         "Compilation": {
             "cache (jax_compilation_cache_dir)": setup.cache or UNSET,
@@ -99,6 +90,16 @@ def facts(setup: Setup) -> dict[str, dict[str, str]]:
         },
         "Processes": {"start method": setup.start_method, "this one was forked": "yes" if setup.is_forked else "no"},
         "Environment": {name: setup.variables.get(name, UNSET) for name in VARIABLES},
+    }
+
+
+def _machine(setup: Setup) -> dict[str, str]:
+    return {
+        "system": setup.system,
+        "processor": setup.processor,
+        "vector units": ", ".join(setup.vectors) or "unknown",
+        "cores": f"{setup.cores}" + (f", usable {setup.usable_cores:g}" if setup.usable_cores < setup.cores else ""),
+        "memory": f"{setup.memory_gb:.1f} GB" if setup.memory_gb else "unknown",
     }
 
 
@@ -202,6 +203,11 @@ def _vectors() -> tuple[str, ...]:
 def _memory_gb() -> float | None:
     total = _field("/proc/meminfo", "MemTotal").split()
     return int(total[0]) * 1024 / 1e9 if total else None
+
+
+def _start_method() -> str:
+    """Name the start method of this process without fixing it, as `get_start_method()` would."""
+    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
 
 
 def _usable_cores() -> float:

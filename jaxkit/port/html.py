@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jaxkit.port import plots, wording
 from jaxkit.port.declare import Picture
 from jaxkit.port.summary import summarise
@@ -108,7 +110,12 @@ def _is_wide(picture: Picture) -> bool:
 
 def _panes(picture: Picture) -> list[Pane]:
     gap = plots.difference(picture.reference, picture.rewrite)
-    panes = [("before", picture.before), ("slow", picture.reference), ("jaxkit", picture.rewrite)]
-    shown = [Pane(title, plots.png_uri(plots.shrink(image)), f"{picture.title}: {title}") for title, image in panes]
-    amplified = plots.png_uri(plots.shrink(gap.picture, keep="max"))
-    return [*shown, Pane(f"difference, {gap.caption}", amplified, f"{picture.title}: difference, {gap.caption}")]
+    sides = (("before", picture.before), ("slow", picture.reference), ("jaxkit", picture.rewrite))
+    panes = [_pane(picture.title, title, image) for title, image in sides]
+    return [*panes, _pane(picture.title, f"difference, {gap.caption}", gap.picture, keep="max")]
+
+
+def _pane(of: str, title: str, image: np.ndarray, *, keep: str = "mean") -> Pane:
+    factor = plots.reduction(image)
+    title += f", shown at 1/{factor} of its size" if factor > 1 else ""
+    return Pane(title, plots.png_uri(plots.shrink(image, keep=keep)), f"{of}: {title}")

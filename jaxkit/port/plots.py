@@ -85,9 +85,14 @@ def png_uri(picture: np.ndarray) -> str:
     return "data:image/png;base64," + base64.b64encode(png(picture)).decode()
 
 
+def reduction(picture: np.ndarray) -> int:
+    """Say by which whole factor a picture [H, W, C] has to be reduced to fit the page; 1 for most."""
+    return max(1, -(-max(picture.shape[:2]) // LONGEST_SIDE))
+
+
 def shrink(picture: np.ndarray, *, keep: str = "mean") -> np.ndarray:
     """Reduce a picture [H, W, C] by a whole factor until it fits the page; `keep="max"` loses no difference."""
-    factor = -(-max(picture.shape[:2]) // LONGEST_SIDE)
+    factor = reduction(picture)
     if factor == 1:
         return picture
     height, width = (extent // factor * factor for extent in picture.shape[:2])

@@ -68,7 +68,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _free_stem(result: Result, taken: Sequence[str]) -> str:
-    """Name the files of a port's run: `ocr_lines-20261130T163549`; a second port of that name in one run gets a `-2`."""
+    """Name the files of a port's run: `ocr_lines-20261130T163549`; a second port of one name gets a `-2`."""
     again = f"-{taken.count(result.port) + 1}" if result.port in taken else ""
     return f"{result.port}{again}-{re.sub(r'[^0-9T]', '', result.started[:19])}"
 

@@ -97,11 +97,12 @@ def check_name(check: Mapping[str, Any]) -> str:
 
 
 def tally(checks: list[Mapping[str, Any]]) -> str:
-    """Count checks: `4/4` passed, `1/2 FAILED`, or a dash for none."""
-    if not checks:
+    """Count checks: `4/4` passed, `1/2 FAILED`, or a dash for none. Limits that are switched off do not count."""
+    outcomes = [check["passed"] for check in checks if check.get("limit", 0) is not None or not check["passed"]]
+    if not outcomes:
         return NOTHING
-    failed = sum(not check["passed"] for check in checks)
-    return f"{failed}/{len(checks)} FAILED" if failed else f"{len(checks)}/{len(checks)}"
+    failed = outcomes.count(False)
+    return f"{failed}/{len(outcomes)} FAILED" if failed else f"{len(outcomes)}/{len(outcomes)}"
 
 
 def complaints(record: Mapping[str, Any]) -> list[str]:

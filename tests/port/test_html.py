@@ -109,6 +109,18 @@ def test_text_of_ports_is_escaped(page):
     assert not hostile.all("script") and "<script>alert(1)</script>" in hostile.text and "a & b < c" in hostile.text
 
 
+def test_a_reduced_picture_says_so():
+    large = np.zeros((10, 2500, 3), np.uint8)
+    text = Reader(html.page(RUN[:1], [[Picture("large", large, large, large)]])).text
+    assert text.count("shown at 1/3 of its size") == 4
+
+
+def test_a_limit_that_is_switched_off_does_not_count():
+    off = {"name": "widenings", "passed": True, "value": 3, "limit": None, "message": "3 conversions"}
+    text = Reader(html.page([RUN[0] | {"limits": [*RUN[0]["limits"], off]}])).text
+    assert "no limit" in text and "4/4" in text and "5/5" not in text
+
+
 def test_ports_of_one_name_keep_apart():
     read = Reader(html.page([RUN[0], RUN[0]], [[picture()], []]))
     ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
