@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxkit.op import Op
 
+CHUNK_BYTES = 2**25
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
@@ -34,7 +35,8 @@ def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
 
     Every example draws with `fold_in(key, id)`: its result does not depend on its place in the batch, the batch size
     or the number of devices. Fold the epoch into `key`, and let `ids` number the data set. Drawing and applying are
-    two programs, so that replayed params give the bits that the call gave.
+    two programs, so that replayed params give the bits that the call gave. Batches of over 32 MiB are computed in parts,
+    which bounds the memory for intermediate results and keeps them close to the cores.
 
     Args:
       op: acts on one example.
@@ -50,7 +52,7 @@ def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
     """
     if not isinstance(op, Op):
         raise ValueError(f"batch takes an op, got {op!r}. Call the factory (rotate(), not rotate) or wrap with stateless")
-    apply = jax.jit(_spread(jax.vmap(op.apply), mesh))
+    apply = jax.jit(_spread(functools.partial(_apply, op), mesh))
     draw = jax.jit(functools.partial(_draw, op, mesh), static_argnums=(2, 3))
 
     def draw_checked(key, ids, examples):
@@ -60,6 +62,15 @@ def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
         return draw(key, ids, structure, tuple(jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype) for leaf in leaves))
 
     return Batch(draw_checked, apply)
+
+
+def _apply(op: Op, params: Any, examples: Any) -> Any:
+    leaves = jax.tree.leaves(examples)
+    size, bytes_in_all = leaves[0].shape[0], sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
+    chunks = -(-bytes_in_all // CHUNK_BYTES)
+    if chunks <= 1:
+        return jax.vmap(op.apply)(params, examples)
+    return jax.lax.map(lambda pair: op.apply(*pair), (params, examples), batch_size=-(-size // chunks))
 
 
 def _draw(op: Op, mesh: Any, key: jax.Array, ids: jax.Array, structure: Any, leaves: tuple) -> Any:

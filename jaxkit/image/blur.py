@@ -5,6 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 
+from jaxkit.boundary import apart
 from jaxkit.image.tone import to_uint8
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, interval
@@ -39,8 +40,8 @@ def blur(image: Array, sigma: Array, extent: tuple, *, radius: int) -> Array:
     height, width, channels = image.shape
     kernel = _gaussian(sigma, radius)
     # Rows of [W * C] values fill vector registers; [W, 3] would not.
-    image = _smooth(image.reshape(1, height, width * channels), kernel, extent[0])
-    return _smooth(image.reshape(height, width, channels), kernel, extent[1])
+    image = apart(_smooth, image.reshape(1, height, width * channels), kernel, *_traced(extent[0]))
+    return apart(_smooth, image.reshape(height, width, channels), kernel, *_traced(extent[1]))
 
 
 def reflect(values: Array, length, radius: int) -> Array:
@@ -65,9 +66,13 @@ def _gaussian(sigma: Array, radius: int) -> Array:
     return weights / (2.0 * weights.sum() - weights[0])
 
 
-def _smooth(values: Array, kernel: Array, length) -> Array:
+def _traced(length) -> tuple[Array, ...]:
+    return () if isinstance(length, int) else (length,)
+
+
+def _smooth(values: Array, kernel: Array, length: Array | None = None) -> Array:
     radius, (rows, middle, inner) = kernel.shape[0] - 1, values.shape
-    padded = reflect(values, length, radius).reshape(rows, -1)
+    padded = reflect(values, middle if length is None else length, radius).reshape(rows, -1)
     span = middle * inner
     tap = lambda step: padded[:, (radius + step) * inner : (radius + step) * inner + span]  # noqa: E731
     if values.dtype != jnp.uint8:

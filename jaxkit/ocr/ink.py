@@ -5,6 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 
+from jaxkit.boundary import apart
 from jaxkit.image import to_uint8
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, interval, one_of_names
@@ -37,7 +38,7 @@ def stroke_width(*, pixels: tuple[float, float] = (-0.7, 0.7), polarity: str = "
         lowered = _negative(sample.image, lowering)
         for step in range(steps):
             share = jnp.clip(jnp.abs(growth) - step, 0.0, 1.0)
-            lowered = _towards(lowered, _minimum(lowered, extent(sample)), share)
+            lowered = apart(_thicken, _within(lowered, extent(sample)), share)
         return sample.replace(image=_negative(lowered, lowering))
 
     return Op(lambda key, spec: draw_uniform(key, ends), apply, name="stroke_width", neutral=True)
@@ -48,13 +49,26 @@ def _negative(image: Array, keep: Array) -> Array:
     return jnp.where(keep, image, 255 - image if image.dtype == jnp.uint8 else -image)
 
 
-def _minimum(image: Array, extent: tuple) -> Array:
-    """The least of the 3 x 3 neighbours `[H, W, C]` within the true extent."""
+def _top(dtype) -> Array:
+    return jnp.asarray(255 if dtype == jnp.uint8 else jnp.inf, dtype)
+
+
+def _within(image: Array, extent: tuple) -> Array:
+    """The picture with nothing darker than the highest value beyond its true extent."""
+    if isinstance(extent[0], int):
+        return image
+    rows, columns = jnp.arange(image.shape[0])[:, None, None], jnp.arange(image.shape[1])[None, :, None]
+    return jnp.where((rows < extent[0]) & (columns < extent[1]), image, _top(image.dtype))
+
+
+def _thicken(image: Array, share: Array) -> Array:
+    return _towards(image, _minimum(image), share)
+
+
+def _minimum(image: Array) -> Array:
+    """The least of the 3 x 3 neighbours, `[H, W, C]`."""
     height, width, channels = image.shape
-    top = jnp.asarray(255 if image.dtype == jnp.uint8 else jnp.inf, image.dtype)
-    if not isinstance(extent[0], int):
-        rows, columns = jnp.arange(height)[:, None, None], jnp.arange(width)[None, :, None]
-        image = jnp.where((rows < extent[0]) & (columns < extent[1]), image, top)
+    top = _top(image.dtype)
     rows = image.reshape(height, width * channels)
     across = jnp.pad(rows, ((0, 0), (channels, channels)), constant_values=top)
     rows = _least(across[:, : -2 * channels], rows, across[:, 2 * channels :])

@@ -9,6 +9,7 @@ import functools
 import jax
 import jax.numpy as jnp
 
+from jaxkit.boundary import apart
 from jaxkit.warp.border import fold, inside
 
 Array = jax.Array
@@ -26,7 +27,8 @@ def read_bilinear(image: Array, x: Array, y: Array, extent: tuple, border: str, 
     x, y = jnp.broadcast_arrays(fold(_finite(x), width, border), fold(_finite(y), height, border))
     if image.dtype == jnp.uint8:
         return _read_uint8(_framed(image, extent, border, fill), x, y)
-    return _read_floating(image, x, y, extent, border, fill)
+    read = functools.partial(_read_floating, border=border, fill=fill)
+    return apart(read, image, x, y, *(jnp.asarray(length, jnp.int32) for length in extent))
 
 
 def read_nearest(image: Array, x: Array, y: Array, extent: tuple, border: str, fill: float) -> Array:
@@ -74,7 +76,7 @@ def _take(image: Array, column: Array, row: Array, extent: tuple, border: str, f
     return jnp.where(keep, taken, jnp.asarray(fill, image.dtype))
 
 
-def _read_floating(image: Array, x: Array, y: Array, extent: tuple, border: str, fill: float) -> Array:
+def _read_floating(image: Array, x: Array, y: Array, *extent: Array, border: str, fill: float) -> Array:
     left, top = jnp.floor(x), jnp.floor(y)
     right_part, lower_part = ((v - low).astype(image.dtype)[..., None] for v, low in ((x, left), (y, top)))
     column, row = left.astype(jnp.int32), top.astype(jnp.int32)
@@ -112,41 +114,14 @@ def _read_uint8(framed: Array, x: Array, y: Array) -> Array:
     place = (fixed[1] // FRACTION) * framed.shape[1] + fixed[0] // FRACTION
     part = (fixed[0] % FRACTION) * FRACTION + fixed[1] % FRACTION
     if framed.shape[0] * framed.shape[1] <= 2**16:
-        packed = (place.astype(jnp.uint32) << 16 | part.astype(jnp.uint32),)
-    else:
-        packed = (place, part.astype(jnp.uint16))
-    return _blend(framed, *packed)
-
-
-@jax.custom_batching.custom_vmap
-def _blend(framed: Array, *packed: Array) -> Array:
-    return _blend_batch(framed[None], *(word[None] for word in packed))[0]
-
-
-@_blend.def_vmap
-def _blend_rule(size: int, batched: list, framed: Array, *packed: Array) -> tuple[Array, bool]:
-    arguments = [a if b else jnp.broadcast_to(a, (size, *a.shape)) for a, b in zip((framed, *packed), batched, strict=True)]
-    return _blend_batch(*arguments), True
-
-
-def _blend_batch(framed: Array, *packed: Array) -> Array:
-    """Blends four taps `[B, H', W', C]`, from the places alone.
-
-    XLA would otherwise compute the coordinates anew for every tap and channel. A conditional that looks as if it
-    depended on the data makes it store them; its other branch is never taken.
-    """
-    shape = (*packed[0].shape, framed.shape[-1])
-    if 0 in shape:
-        return jnp.zeros(shape, jnp.uint8)
-    never = packed[0][0, 0, 0] == jnp.asarray(jnp.iinfo(packed[0].dtype).max, packed[0].dtype)
-    return jax.lax.cond(never, lambda *_: jnp.zeros(shape, jnp.uint8), _four_taps, framed, *packed)
+        return apart(_four_taps, framed, place.astype(jnp.uint32) << 16 | part.astype(jnp.uint32))
+    return apart(_four_taps, framed, place, part.astype(jnp.uint16))
 
 
 def _four_taps(framed: Array, *packed: Array) -> Array:
-    size, height, width, channels = framed.shape
+    height, width, channels = framed.shape
     place, part = packed if len(packed) == 2 else (packed[0] >> 16, packed[0] & 0xFFFF)
-    start = (jnp.arange(size, dtype=jnp.int32) * (height * width))[:, None, None]
-    place, part = place.astype(jnp.int32) + start, part.astype(jnp.int32)
+    place, part = place.astype(jnp.int32), part.astype(jnp.int32)
     right, lower = (part // FRACTION)[..., None], (part % FRACTION)[..., None]
     pixels = framed.reshape(-1, channels)
     tap = lambda step: pixels.at[place + step].get(mode="promise_in_bounds").astype(jnp.int32)  # noqa: E731
