@@ -83,7 +83,8 @@ class Levels:
         passed = most <= self.most and share <= self.share
         message = f"largest difference {most} (limit {self.most}), at most {share:.3%} of an array differ"
         message += f" (limit {self.share:.3%})" + (f"; worst at {where} of case {worst_case!r}" if where else "")
-        return Verdict(self.name, passed, message, {"cases": count, "most": most, "share": share}, worst_case)
+        figures = {"cases": count, "largest difference": most, "share that differs": share}
+        return Verdict(self.name, passed, message, figures, worst_case)
 
 
 def pairs(agreement: Any, port: Port, request: Request) -> Iterator[tuple[Case, Any, Any]]:

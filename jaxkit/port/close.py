@@ -99,14 +99,14 @@ class Close:
             f"(allowed {worst.allowed:.2g}); largest difference {new.most:.2g} at {new.where} of case {worst.case!r}"
         )
         figures = {
-            "error_rewrite": new.norm,
-            "error_reference": old.norm,
-            "allowed": worst.allowed,
+            "error of the rewrite": new.norm,
+            "error of the reference": old.norm,
+            "allowed error": worst.allowed,
             "factor": self.factor,
-            "largest": new.most,
-            "p99": new.p99,
-            "largest_reference": old.most,
-            "where": new.where,
+            "largest difference": new.most,
+            "99th percentile of differences": new.p99,
+            "largest difference of the reference": old.most,
+            "worst place": new.where,
         }
         return Verdict(self.name, worst.excess <= 1, message, figures, worst.case)
 

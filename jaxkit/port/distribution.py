@@ -91,7 +91,7 @@ class SameDistribution:
         a, b = self._draw("reference", seed, count), self._draw("rewrite", seed, count)
         message = _unreadable(a, b)
         if message:
-            return Verdict(self.name, False, message, {"count": count, "certain": "yes"})
+            return Verdict(self.name, False, message, {"draws": count, "certain": "yes"})
         again = self._draw("rewrite", seed + 2, count)
         a, b, again = (_rounded_alike(draws, a.dtype, b.dtype) for draws in (a, b, again))
         tests = list(_tests(a, b, self.labels))
@@ -116,14 +116,14 @@ class SameDistribution:
         blurred = max(scales, key=scales.get)
         ratios = [group_ratio(x, size)[0] for x in b.T for size in GROUPS]
         return {
-            "count": count,
+            "draws": count,
             "alpha": self.alpha,
             "tests": len(tests),
-            "smallest_p": least.p,
-            "smallest_test": least.test,
-            "group_variance_ratio": max(ratios, key=lambda ratio: abs(math.log(max(ratio, 1e-300)))),
-            "visible_scale_error": scales[blurred],
-            "visible_scale_column": blurred,
+            "smallest p": least.p,
+            "test with the smallest p": least.test,
+            "variance of group means": max(ratios, key=lambda ratio: abs(math.log(max(ratio, 1e-300)))),
+            "visible scale error": scales[blurred],
+            "least visible in": blurred,
             "retried": "yes" if retried else "no",
         }
 
@@ -135,10 +135,10 @@ def _blame(failed: list[str]) -> str:
 
 def _praise(figures: dict) -> str:
     return (
-        f"{figures['tests']} tests on {figures['count']} draws found no difference "
-        f"(alpha {figures['alpha']:g} over all; smallest p {figures['smallest_p']:.2g}); "
-        f"a scale error above {figures['visible_scale_error']:.1%} would show in every column "
-        f"(least visible in {figures['visible_scale_column']})"
+        f"{figures['tests']} tests on {figures['draws']} draws found no difference "
+        f"(alpha {figures['alpha']:g} over all; smallest p {figures['smallest p']:.2g}); "
+        f"a scale error above {figures['visible scale error']:.1%} would show in every column "
+        f"(least visible in {figures['least visible in']})"
     )
 
 

@@ -25,6 +25,7 @@ WITHOUT_TRACE = (
     "compiled again from the same trace: the inputs differ in placement, layout or sharding, as arrays from DLPack or "
     "device_put do"
 )
+STATIC = "no array changed, a static value did"
 
 
 @dataclass
@@ -94,13 +95,14 @@ def reason(text: str) -> str:
         return f"{name} is made and jitted anew at every call: build the jitted function once, outside"
     if "never seen function" in text:
         return f"{name} had not been called before"
+    static = re.findall(r"Static\(val=(.*?)\)", text)
+    if len(static) >= 2 or "explanation unavailable" in text:
+        told = f"a static value changed from {static[1]} to {static[0]}" if static else STATIC
+        return f"{name}: {told}; each value compiles again, so pass an array"
     changed = re.search(r"\* at ([^\n]*?), now (.*?) and before ([^\n]*)", text)
     if not changed:
-        return " ".join(text.split())[:200]
+        return f"{name}: {' '.join(text.split('key:')[-1].split())[:200]}"
     where, now, before = changed[1], changed[2], re.sub(r"https?://\S+", "", changed[3])
-    static = re.findall(r"Static\(val=(.*?)\)", changed[0])
-    if len(static) == 2:
-        return f"{name}: a static value changed from {static[1]} to {static[0]}: each value compiles again, so pass an array"
     if "weak_type" in now + before:
         return f"{name}: {where} is now {now}, before {before}: pass numbers always as the same kind"
     return f"{name}: {where} is now {now}, before {before}"
@@ -143,20 +145,25 @@ def _watched(rewrite: Callable[..., Any], case: Case) -> CompileLog:
 
 def _first_check(first: dict[Any, CompileLog], limit: int | None) -> LimitCheck:
     most = max(first.values(), key=lambda log: len(log.compiles))
-    value = len(most.compiles)
-    names = ", ".join(dict.fromkeys(most.compiles)) or "none"
-    message = f"a first call with a shape compiles {value} executables at most ({names}), {len(most.traces)} traces"
-    return LimitCheck("compilations", limit is None or value <= limit, value, limit, message)
+    value, names = len(most.compiles), ", ".join(dict.fromkeys(most.compiles)) or "none"
+    passed = limit is None or value <= limit
+    message = f"the first call with a shape makes {_count(value, 'executable')} ({names})"
+    if not passed:
+        message += f"; jit it as one function, or allow Limits(compilations={value}) if it is meant to be several"
+    return LimitCheck("compilations", passed, value, limit, message)
 
 
 def _later_check(later: CompileLog, calls: int, limit: int | None) -> LimitCheck:
-    value = len(later.compiles)
-    message = f"{calls} later calls with the same shapes: {value} compilations, {len(later.traces)} traces"
+    value, traces = len(later.compiles), len(later.traces)
+    message = f"{_count(calls, 'later call')} with the same shapes: {_count(value, 'compilation')}, "
+    message += _count(traces, "trace")
     if value:
-        why = later.reasons[0] if later.reasons else WITHOUT_TRACE
-        message += f"; {later.compiles[0]}: {why}"
-    allowed = None if limit is None else 0
-    return LimitCheck("recompilations", limit is None or not value, value, allowed, message)
+        message += f"; {later.compiles[0]}: {later.reasons[0] if later.reasons else WITHOUT_TRACE}"
+    return LimitCheck("recompilations", limit is None or not value, value, None if limit is None else 0, message)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def signature(inputs: Any, *, values: bool) -> tuple:

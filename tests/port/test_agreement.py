@@ -71,7 +71,7 @@ def test_levels_allows_few_small_differences():
     one = image.copy()
     one[3, 7] += 1
     verdict = check(Levels(), answer(image), answer(one))
-    assert verdict.passed and verdict.figures == {"cases": 1, "most": 1, "share": 0.001}
+    assert verdict.passed and verdict.figures == {"cases": 1, "largest difference": 1, "share that differs": 0.001}
     assert "result[3, 7]" in verdict.message
     one[5, 5] = 99
     assert not check(Levels(), answer(image), answer(one)).passed
@@ -83,9 +83,9 @@ def test_levels_allows_few_small_differences():
 
 def test_levels_does_not_wrap_and_refuses_floats():
     far = check(Levels(most=300, share=1.0), answer(np.array([0, 255], np.uint8)), answer(np.array([255, 0], np.uint8)))
-    assert far.figures["most"] == 255
+    assert far.figures["largest difference"] == 255
     wide = check(Levels(), answer(np.array([-(2**63)])), answer(np.array([2**63 - 1])))
-    assert wide.figures["most"] == 2**64 - 1
+    assert wide.figures["largest difference"] == 2**64 - 1
     verdict = check(Levels(), answer(np.zeros(2)), answer(np.zeros(2)))
     assert not verdict.passed and "Close(truth=...)" in verdict.message
 
@@ -99,7 +99,7 @@ def test_close_measures_by_the_error_of_the_reference():
     truth, reference = (lambda x: log_sum(x, np.float64)), (lambda x: log_sum(x, np.float32))
     error = np.linalg.norm(reference(x) - truth(x)) / np.linalg.norm(truth(x))
     same = check(Close(truth), reference, reference, x)
-    assert same.passed and same.figures["error_reference"] == pytest.approx(error, rel=1e-12)
+    assert same.passed and same.figures["error of the reference"] == pytest.approx(error, rel=1e-12)
     assert error > 4 * np.finfo(np.float32).eps, "the reference must be the yardstick here, not the floor"
 
     def off(by):
@@ -115,8 +115,9 @@ def test_close_names_the_worst_place_and_both_errors():
     spoilt = x.copy()
     spoilt[2, 1] += 0.5
     verdict = check(Close(lambda x: {"y": x.astype(np.float64)}), lambda x: {"y": x}, answer({"y": spoilt}), x)
-    assert not verdict.passed and verdict.figures["where"] == "result['y'][2, 1]"
-    assert verdict.figures["largest"] == pytest.approx(0.5) and verdict.figures["error_reference"] == 0.0
+    assert not verdict.passed and verdict.figures["worst place"] == "result['y'][2, 1]"
+    assert verdict.figures["largest difference"] == pytest.approx(0.5)
+    assert verdict.figures["error of the reference"] == 0.0
 
 
 def test_close_accepts_float32_for_an_exact_float64_reference_but_not_half():
