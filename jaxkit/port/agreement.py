@@ -36,7 +36,7 @@ class Exact:
             count += 1
             message = mismatch(reference, rewrite) or _differing(reference, rewrite)
             if message:
-                return Verdict(self.name, False, f"case {case.name!r}: {message}", {"cases": count}, case.name)
+                return Verdict(self.name, False, message, {"cases": count}, case.name)
             values += sum(leaf.value.size for leaf in leaves(reference))
         message = f"all {values} values in {count} {_cases(count)} are equal bit for bit"
         return Verdict(self.name, True, message, {"cases": count, "values": values})
@@ -73,7 +73,7 @@ class Levels:
             count += 1
             message = mismatch(reference, rewrite) or _not_integer(reference)
             if message:
-                return Verdict(self.name, False, f"case {case.name!r}: {message}", {"cases": count}, case.name)
+                return Verdict(self.name, False, message, {"cases": count}, case.name)
             for a, b in zip(leaves(reference), leaves(rewrite), strict=True):
                 gap = _level_gap(a.value, b.value)
                 found = float((gap > 0).mean()) if gap.size else 0.0
@@ -82,7 +82,7 @@ class Levels:
                 most, share = max(most, int(gap.max(initial=0))), max(share, found)
         passed = most <= self.most and share <= self.share
         message = f"largest difference {most} (limit {self.most}), at most {share:.3%} of an array differ"
-        message += f" (limit {self.share:.3%})" + (f"; worst at {where} of case {worst_case!r}" if where else "")
+        message += f" (limit {self.share:.3%})" + (f"; worst at {where}" if where else "")
         figures = {"cases": count, "largest difference": most, "share that differs": share}
         return Verdict(self.name, passed, message, figures, worst_case)
 

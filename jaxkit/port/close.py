@@ -78,7 +78,7 @@ class Close:
             truth = call("truth", self.truth, case.inputs, f"case {case.name!r}")
             message = _mismatch(truth, reference, rewrite) or _not_finite(truth, rewrite)
             if message:
-                return Verdict(self.name, False, f"case {case.name!r}: {message}", {}, case.name)
+                return Verdict(self.name, False, message, {}, case.name)
             triples = zip(leaves(truth), leaves(reference), leaves(rewrite), strict=True)
             found += [self._compare(case.name, *triple) for triple in triples]
         return self._verdict(found)
@@ -96,7 +96,7 @@ class Close:
         old, new = worst.reference, worst.rewrite
         message = (
             f"relative error {new.norm:.2g} against the float64 truth, the reference has {old.norm:.2g} "
-            f"(allowed {worst.allowed:.2g}); largest difference {new.most:.2g} at {new.where} of case {worst.case!r}"
+            f"(allowed {worst.allowed:.2g}); largest difference {new.most:.2g} at {new.where}"
         )
         figures = {
             "error of the rewrite": new.norm,

@@ -63,6 +63,10 @@ def prove(
         if found.errors:
             break
     _extras(port, request, found, tell)
+    return _result(port, path, started, found)
+
+
+def _result(port: Port, path: Path, started: str, found: _Findings) -> Result:
     return Result(
         port=port.name,
         claim=port.claim,
