@@ -62,22 +62,22 @@ def torch_compatible(fn: Callable[..., Any], *, x64: X64 = "error") -> Callable[
             positions = _tensor_positions(leaves)
             if _needs_autograd([leaves[position] for position in positions]):
                 return _differentiable(_program(fn, programs, leaves, structure, host, x64), leaves, positions)
-            return _direct(fn, leaves, structure, host, x64)
+            return _direct(fn, leaves, positions, structure, host, x64)
         except LeafRefused as refused:
             raise _argument_error(refused, args, kwargs) from refused.cause
 
     return functools.update_wrapper(call, fn, updated=())
 
 
-def _direct(fn: Callable, leaves: list, structure: Any, host: bool, x64: str) -> Any:
+def _direct(fn: Callable, leaves: list, positions: list[int], structure: Any, host: bool, x64: str) -> Any:
     """Calls `fn` itself: the same compiled program, and the same bits, as from JAX."""
 
     def convert(leaf):
         return lend(leaf, x64=x64, host=host) if isinstance(leaf, torch.Tensor) else _checked(leaf, x64=x64)
 
     args, kwargs = structure.unflatten(convert_all(convert, leaves))
-    results, result_structure = jax.tree.flatten(fn(*args, **kwargs))
-    return result_structure.unflatten(hand_back(results, [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]))
+    results, result_structure = hand_back(fn(*args, **kwargs), [leaves[position] for position in positions])
+    return result_structure.unflatten(results)
 
 
 def _differentiable(program: Program, leaves: list, positions: list[int]) -> Any:

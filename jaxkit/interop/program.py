@@ -17,7 +17,7 @@ import torch
 
 from jaxkit.interop.dlpack import check_tensor, is_compact, plain_copy, share, tensor_of
 from jaxkit.interop.dtypes import TO_NUMPY, narrow_to, numpy_view
-from jaxkit.interop.leaves import convert_all
+from jaxkit.interop.leaves import LeafRefused, convert_all, named_error
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,8 +74,7 @@ class Bridge(torch.autograd.Function):
         program = call.program
         with jax.enable_x64(program.wide):
             lent = convert_all(functools.partial(lend, x64=program.x64, host=program.host), tensors)
-            results, structure = jax.tree.flatten(program.run(call.others, tuple(lent)))
-            results = hand_back(results, tensors)
+            results, structure = hand_back(program.run(call.others, tuple(lent)), tensors)
         call.outcome.append((structure, [None if isinstance(result, torch.Tensor) else result for result in results]))
         return tuple(result for result in results if isinstance(result, torch.Tensor))
 
@@ -122,17 +121,26 @@ def lend(tensor: torch.Tensor, *, x64: str, host: bool) -> jax.Array | np.ndarra
     return share(tensor)
 
 
-def hand_back(results: list, inputs: Sequence[torch.Tensor]) -> list:
-    """The finished results, arrays as tensors. What came back in the memory of an input, or twice, is copied."""
+def hand_back(results: Any, inputs: Sequence[torch.Tensor]) -> tuple[list, Any]:
+    """The leaves of the finished results, arrays as tensors, and their structure.
+
+    What came back in the memory of an input, or twice, is copied.
+    """
+    leaves, structure = jax.tree.flatten(jax.block_until_ready(results))
     taken = {tensor.data_ptr() for tensor in inputs}
-    handed = []
-    for result in jax.block_until_ready(results):
-        if isinstance(result, jax.Array) and not jnp.issubdtype(result.dtype, jax.dtypes.prng_key):
-            result = tensor_of(result, None)
-            result = result.clone() if result.data_ptr() in taken else result
-            taken.add(result.data_ptr())
-        handed.append(result)
-    return handed
+
+    def own(leaf):
+        if not isinstance(leaf, jax.Array | np.ndarray) or jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return leaf
+        tensor = tensor_of(leaf, None)
+        tensor = tensor.clone() if tensor.data_ptr() in taken else tensor
+        taken.add(tensor.data_ptr())
+        return tensor
+
+    try:
+        return convert_all(own, leaves), structure
+    except LeafRefused as refused:
+        raise named_error(refused, results, "result") from refused.cause
 
 
 def _pull(run: Callable, count: int, wrt: tuple[int, ...], others: tuple, arrays: tuple) -> tuple:
@@ -141,7 +149,8 @@ def _pull(run: Callable, count: int, wrt: tuple[int, ...], others: tuple, arrays
     def floating_results(*picked):
         chosen = dict(zip(wrt, picked, strict=True))
         results = run(others, tuple(chosen.get(index, value) for index, value in enumerate(inputs)))
-        return [leaf for leaf in jax.tree.leaves(results) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+        arrays = [leaf for leaf in jax.tree.leaves(results) if isinstance(leaf, jax.Array | np.ndarray)]
+        return [array for array in arrays if jnp.issubdtype(array.dtype, jnp.inexact)]
 
     # What one library calls the gradient of a complex value is its conjugate in the other.
     _, pull = jax.vjp(floating_results, *(inputs[index] for index in wrt))

@@ -53,36 +53,22 @@ def test_keys_among_the_results_pass():
         assert jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and y.tolist() == [2, 2]
 
 
-@pytest.fixture
-def compilations():
-    """The names of the compilation events that JAX reported since the test began."""
-    events = []
-
-    def listen(name, _, **__):
-        if name.endswith("backend_compile_duration"):
-            events.append(name)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    yield events
-    jax.monitoring.unregister_event_duration_listener(listen)
-
-
-def test_bits_and_compilations_are_those_of_the_function(compilations):
+def test_bits_and_compilations_are_those_of_the_function(programs):
     fn = jax.jit(lambda x: jnp.sin(x) * 3 + x)
+    numbers = torch.arange(7.0)
     expected = np.asarray(fn(jnp.arange(7.0)))
-    assert compilations
-    before = len(compilations)
+    before = len(programs)
     for _ in range(3):
-        np.testing.assert_array_equal(torch_compatible(fn)(torch.arange(7.0)).numpy(), expected)
-    assert len(compilations) == before
+        np.testing.assert_array_equal(torch_compatible(fn)(numbers).numpy(), expected)
+    assert len(programs) == before
 
 
-def test_a_permuted_tensor_compiles_once_more(compilations):
+def test_a_permuted_tensor_compiles_once_more(programs):
     invert(torch.zeros(2, 8, 16, 3, dtype=torch.uint8))
-    before = len(compilations)
+    before = len(programs)
     for _ in range(3):
         invert(nhwc(torch.zeros(2, 3, 8, 16, dtype=torch.uint8)))
-    assert len(compilations) == before + 1
+    assert len(programs) == before + 1
 
 
 def test_channels_first_images():
@@ -182,6 +168,21 @@ def test_refusals_name_the_argument(make, kind, text, requires_grad):
         fn(torch.ones(2, requires_grad=requires_grad), sample=Sample(image=torch.ones(2), valid=make()))
     with pytest.raises(kind, match=rf"^args\[0\]\['x'\]\[1\] \(.*{text}"):
         fn({"x": [torch.ones(2, requires_grad=requires_grad), make()]}, sample=None)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_refusals_name_the_result(requires_grad):
+    fn = torch_compatible(jax.jit(lambda x: {"y": [x, x.astype(jnp.int4)]}))
+    with pytest.raises(TypeError, match=r"^result\['y'\]\[1\] \(int4 \[2\]\): PyTorch has no int4"):
+        fn(torch.ones(2, requires_grad=requires_grad))
+
+
+def test_numpy_results_and_numbers_of_a_plain_function():
+    fn = torch_compatible(lambda x: (x * 2, np.ones(2, np.float32), x.shape[0], 0.5))
+    for requires_grad in (False, True):
+        doubled, ones, size, half = fn(torch.ones(2, requires_grad=requires_grad))
+        assert ones.tolist() == [1, 1] and (size, half) == (2, 0.5)
+    doubled.sum().backward()
 
 
 def test_tensors_on_several_devices():
