@@ -1,7 +1,9 @@
-"""The same augmentation with jaxkit: one op for a line, compiled once for batches of lines.
+"""The same augmentation with jaxkit: a recipe for one line, compiled once for batches of lines.
 
-    lines = Sample(image=images, valid=valid)     # [B, 64, 512, 3] uint8 and [B, 2] int32 (height, width)
-    lines = AUGMENT(key, ids, lines)              # ids [B] number the data set; fold the epoch into the key
+    lines = Sample(image=images, valid=valid)  # [B, 64, 512, 3] uint8 and [B, 2] int32 (height, width)
+    lines = AUGMENT(key, ids, lines)  # ids [B] number the data set; fold the epoch into the key
+
+`slow.py` holds the program that it replaces.
 """
 
 from jaxkit import batch, chain

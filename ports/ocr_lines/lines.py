@@ -14,6 +14,7 @@ HEIGHT = 64
 WIDTH = 512
 LONGEST = 4096
 PAPER = 255
+KEPT = 256
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"})
 
 
@@ -32,11 +33,22 @@ class Skipped(NamedTuple):
     reason: str
 
 
-def read_folder(folder: Path) -> tuple[list[Line], list[Skipped]]:
+class Folder(NamedTuple):
+    """What a folder held: `count` lines, the first of them in `lines`, and all that was skipped."""
+
+    lines: list[Line]
+    skipped: list[Skipped]
+    count: int
+
+
+def read_folder(folder: Path, *, keep: int = KEPT) -> Folder:
     """Reads every image under `folder`, each page of a TIFF as a line of its own, scaled to the common height.
 
     Grey, RGB, palette, 1 bit, 16 bit, CMYK and float images in [0, 1] become RGB uint8; transparency lies on white.
     A file that cannot be read is not an error of the run: it comes back as `Skipped` with its reason.
+
+    Args:
+      keep: how many lines stay in memory; the rest is read for its faults only.
 
     Raises:
       NotADirectoryError: `folder` is not a folder.
@@ -45,14 +57,23 @@ def read_folder(folder: Path) -> tuple[list[Line], list[Skipped]]:
     folder = Path(folder)
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder} is not a folder; --input takes a folder of line images")
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir())
-    found = [item for path in files for item in read_file(path, name=str(path.relative_to(folder)))]
-    lines = [item for item in found if isinstance(item, Line)]
-    skipped = [item for item in found if isinstance(item, Skipped)]
-    if not lines:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped) or "it holds no image files"
+    found = Folder([], [], 0)
+    for item in scan(folder):
+        found = found._replace(count=found.count + isinstance(item, Line))
+        if isinstance(item, Skipped):
+            found.skipped.append(item)
+        elif len(found.lines) < keep:
+            found.lines.append(item)
+    if not found.lines:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in found.skipped) or "it holds no image files"
         raise ValueError(f"no text line could be read from {folder} ({reasons})")
-    return lines, skipped
+    return found
+
+
+def scan(folder: Path) -> Iterator[Line | Skipped]:
+    """Every image file under a folder, in the order of their names."""
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and not path.is_dir())
+    return (item for path in files for item in read_file(path, name=str(path.relative_to(folder))))
 
 
 def read_file(path: Path, *, name: str | None = None) -> Iterator[Line | Skipped]:

@@ -84,6 +84,6 @@ def settle(dark: np.ndarray, row: tuple[int, int], columns: tuple[int, int]) -> 
 
 def crop(page: Image.Image, row: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
     """The piece with a margin, `[h <= 64, w <= 512, 3]` uint8."""
-    box = (max(columns[0] - MARGIN, 0), max(row[0] - MARGIN, 0), min(columns[1] + MARGIN, page.width),
-           min(row[1] + MARGIN, page.height))
+    left, upper = max(columns[0] - MARGIN, 0), max(row[0] - MARGIN, 0)
+    box = (left, upper, min(columns[1] + MARGIN, page.width), min(row[1] + MARGIN, page.height))
     return to_height(page.crop(box).convert("RGB"), longest=WIDTH)

@@ -11,6 +11,7 @@ from flax import nnx
 ALPHABET = "\0 ,-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 LONGEST = 64
 COLUMNS = 4  # pixels of width for each position that the reader reports
+ADAM = optax.adam(1e-3)  # one object, since a new one would compile the step anew
 
 
 class Reader(nnx.Module):
@@ -39,7 +40,7 @@ class Reader(nnx.Module):
 def new_reader(seed: int = 0) -> tuple[Reader, nnx.Optimizer]:
     """A reader with fresh weights, and Adam for it."""
     reader = Reader(rngs=nnx.Rngs(seed))
-    return reader, nnx.Optimizer(reader, optax.adam(1e-3), wrt=nnx.Param)
+    return reader, nnx.Optimizer(reader, ADAM, wrt=nnx.Param)
 
 
 def encode(text: str) -> np.ndarray:

@@ -9,8 +9,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from .lines import HEIGHT, WIDTH, Line
 
-FONTS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSansMono", "DejaVuSerif", "DejaVuSerif-Italic",
-         "DejaVuSerif-Bold", "STIXGeneral", "STIXGeneralItalic", "STIXGeneralBol", "cmr10", "cmss10", "cmtt10")
+SANS = ("DejaVuSans", "DejaVuSans-Bold", "DejaVuSans-Oblique", "DejaVuSansMono", "cmss10", "cmtt10")
+SERIF = ("DejaVuSerif", "DejaVuSerif-Italic", "DejaVuSerif-Bold", "cmr10", "STIXGeneral", "STIXGeneralItalic")
+FONTS = (*SANS, *SERIF, "STIXGeneralBol")
 ONSETS = ("b", "br", "c", "ch", "d", "f", "g", "gr", "h", "k", "l", "m", "n", "p", "qu", "r", "s", "st", "t", "v", "w")
 VOWELS = ("a", "e", "i", "o", "u", "y", "ea", "ie", "ou")
 CODAS = ("", "", "", "n", "r", "s", "t", "l", "m", "x", "nd", "ck", "z")

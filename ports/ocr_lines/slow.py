@@ -76,7 +76,8 @@ def apply(params: Draw, image: np.ndarray, *, field: np.ndarray | None = None, e
     finish = clip if exact else to_uint8
     image = finish(warp(image, params.degrees, params.corners, params.grid))
     image = finish(change_stroke(image, params.stroke))
-    image = finish(blur(image, params.sigma))
+    image = finish(blur_down(image, params.sigma))
+    image = finish(blur_across(image, params.sigma))
     image = finish(change_tone(image, params.brightness, params.contrast))
     field = normal_field(params.seed, image.shape) if field is None else field
     return finish(add_noise(image, params.std, field))
@@ -177,19 +178,9 @@ def neighbourhood(image: np.ndarray, choose: Callable) -> np.ndarray:
     return out
 
 
-def blur(image: np.ndarray, sigma: float) -> np.ndarray:
-    """Gaussian blur, first down the columns and then along the rows; the picture is mirrored at its edges."""
+def blur_down(image: np.ndarray, sigma: float) -> np.ndarray:
+    """Half of a Gaussian blur: every column on its own; the picture is mirrored at its edges."""
     kernel = gaussian(sigma)
-    return along_rows(along_rows(image, kernel).swapaxes(0, 1), kernel).swapaxes(0, 1)
-
-
-def gaussian(sigma: float) -> np.ndarray:
-    radius = math.ceil(3 * SIGMA[1])
-    weights = np.array([math.exp(-0.5 * (i / max(sigma, 1e-3)) ** 2) for i in range(-radius, radius + 1)])
-    return weights / weights.sum()
-
-
-def along_rows(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     radius = len(kernel) // 2
     padded = np.pad(image, ((radius, radius), (0, 0), (0, 0)), mode="reflect")
     out = np.zeros(image.shape)
@@ -197,6 +188,17 @@ def along_rows(image: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         for x in range(image.shape[1]):
             out[y, x] = kernel @ padded[y : y + len(kernel), x]
     return out
+
+
+def blur_across(image: np.ndarray, sigma: float) -> np.ndarray:
+    """The other half: every row on its own."""
+    return blur_down(image.swapaxes(0, 1), sigma).swapaxes(0, 1)
+
+
+def gaussian(sigma: float) -> np.ndarray:
+    radius = math.ceil(3 * SIGMA[1])
+    weights = np.array([math.exp(-0.5 * (i / max(sigma, 1e-3)) ** 2) for i in range(-radius, radius + 1)])
+    return weights / weights.sum()
 
 
 def change_tone(image: np.ndarray, brightness: float, contrast: float) -> np.ndarray:

@@ -111,5 +111,3 @@ def weighted_sum(image: np.ndarray, kernel: np.ndarray, axis: int, length: int) 
 def tone_table(brightness: float, contrast: float) -> np.ndarray:
     levels = np.arange(256) / 255
     return np.rint(np.clip(255 * ((levels - 0.5) * contrast + 0.5 + brightness), 0, 255)).astype(np.uint8)
-
-
