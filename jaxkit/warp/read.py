@@ -33,7 +33,8 @@ def read_bilinear(image: Array, x: Array, y: Array, extent: tuple, border: str, 
 
 def read_nearest(image: Array, x: Array, y: Array, extent: tuple, border: str, fill: float) -> Array:
     """Reads `[H, W, ...]` of any dtype at the nearest pixels, `floor(coordinate + 0.5)`."""
-    return _take(image, *(_whole(jnp.floor(v + 0.5)) for v in jnp.broadcast_arrays(x, y)), extent, border, fill)
+    column, row = (_nearest(v, length, border) for v, length in ((x, extent[1]), (y, extent[0])))
+    return _take(image, *jnp.broadcast_arrays(column, row), extent, border, fill)
 
 
 def read_lattice(image: Array, x: Array, y: Array, extent: tuple, border: str, fill: float, turned: bool) -> Array:
@@ -41,13 +42,10 @@ def read_lattice(image: Array, x: Array, y: Array, extent: tuple, border: str, f
 
     Exact for every dtype: rows are taken whole, then columns.
     """
-    columns, rows = _whole(x).reshape(-1), _whole(y).reshape(-1)
-    column, column_in = _fold_whole(columns, extent[1], border)
-    row, row_in = _fold_whole(rows, extent[0], border)
+    column, column_in = _index(_nearest(x, extent[1], border).reshape(-1), extent[1], border)
+    row, row_in = _index(_nearest(y, extent[0], border).reshape(-1), extent[0], border)
     taken = image.at[row].get(mode="promise_in_bounds").at[:, column].get(mode="promise_in_bounds")
-    if border == "constant":
-        keep = (row_in[:, None] & column_in[None, :]).reshape(taken.shape[:2] + (1,) * (image.ndim - 2))
-        taken = jnp.where(keep, taken, jnp.asarray(fill, image.dtype))
+    taken = _filled(taken, row_in[:, None] & column_in[None, :], border, fill)
     return jnp.swapaxes(taken, 0, 1) if turned else taken
 
 
@@ -55,25 +53,28 @@ def _finite(position: Array) -> Array:
     return jnp.where(jnp.isnan(position), -1.0, position)
 
 
-def _whole(position: Array) -> Array:
-    return jnp.clip(_finite(position), -(2.0**30), 2.0**30).astype(jnp.int32)
+def _nearest(position: Array, length, border: str) -> Array:
+    folded = fold(_finite(position), jnp.asarray(length, jnp.float32), border)
+    return jnp.floor(folded + 0.5).astype(jnp.int32)
 
 
-def _fold_whole(position: Array, length, border: str) -> tuple[Array, Array]:
+def _index(position: Array, length, border: str) -> tuple[Array, Array]:
+    """A folded whole position, or its neighbour, as an index of the picture, and whether it lies inside."""
     length = jnp.asarray(length, jnp.int32)
-    rule = "edge" if border == "constant" else border
-    folded = fold(position.astype(jnp.float32), length.astype(jnp.float32), rule).astype(jnp.int32)
-    return folded, inside(position, length)
+    index = jnp.where(position >= length, position - length, position) if border == "wrap" else position
+    return jnp.clip(index, 0, length - 1), inside(position, length)
 
 
 def _take(image: Array, column: Array, row: Array, extent: tuple, border: str, fill: float) -> Array:
-    column, column_in = _fold_whole(column, extent[1], border)
-    row, row_in = _fold_whole(row, extent[0], border)
-    taken = image.at[row, column].get(mode="promise_in_bounds")
+    column, column_in = _index(column, extent[1], border)
+    row, row_in = _index(row, extent[0], border)
+    return _filled(image.at[row, column].get(mode="promise_in_bounds"), row_in & column_in, border, fill)
+
+
+def _filled(taken: Array, keep: Array, border: str, fill: float) -> Array:
     if border != "constant":
         return taken
-    keep = (row_in & column_in).reshape(row.shape + (1,) * (image.ndim - 2))
-    return jnp.where(keep, taken, jnp.asarray(fill, image.dtype))
+    return jnp.where(keep.reshape(keep.shape + (1,) * (taken.ndim - 2)), taken, jnp.asarray(fill, taken.dtype))
 
 
 def _read_floating(image: Array, x: Array, y: Array, *extent: Array, border: str, fill: float) -> Array:
