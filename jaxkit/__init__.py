@@ -4,7 +4,7 @@ The shape of everything random is `Op(draw, apply)` on one example; `batch` comp
 and `ocr` hold ops on pictures, `interop` the border with PyTorch, `port` the harness behind `jaxkit prove`.
 """
 
-from jaxkit import image, noise, ocr, warp
+from jaxkit import image, interop, noise, ocr, warp
 from jaxkit.batch import Batch, batch
 from jaxkit.op import Op, chain, maybe, one_of, stateless
 from jaxkit.records import Clip, Sample
@@ -17,6 +17,7 @@ __all__ = [
     "batch",
     "chain",
     "image",
+    "interop",
     "maybe",
     "noise",
     "ocr",
