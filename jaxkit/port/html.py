@@ -47,7 +47,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters.update(figure=wording.figure, check_name=wording.check_name)
+    environment.filters |= {name: getattr(wording, name) for name in ("figure", "check_name", "numeric_columns")}
     return environment
 
 
@@ -73,7 +73,7 @@ def _facts(measurement: Mapping[str, Any]) -> list[tuple[str, str]]:
     powers = {name: power for name, power in (measurement.get("growth") or {}).items() if power is not None}
     facts = [
         ("compile time", wording.seconds(measurement.get("compile_s"))),
-        ("calls until it is paid for", wording.calls(measurement.get("break_even_calls"))),
+        ("which is paid for after", wording.calls(measurement.get("break_even_calls"))),
         *((f"growth of {wording.side_name(name)}", f"size^{wording.quotient(p)}") for name, p in powers.items()),
         ("temporary memory", _with_unit(measurement.get("temporary_mb"), "MB")),
         ("bytes moved", _with_unit(machine.get("bytes"), "MB", 1e6)),

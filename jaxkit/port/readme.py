@@ -41,9 +41,9 @@ def _row(record: Mapping[str, Any]) -> tuple[str, ...]:
     line = summarise(record)
     name = f"[{line.port}]({record['path']})" if not Path(record["path"]).is_absolute() else line.port
     parity = "proved" if record["parity"] and not wording.parity_failed(record) else record["verdict"]
-    after = line.break_even if line.break_even == wording.NOTHING else f"{line.break_even} calls"
     at_size = f" (size {line.size})" if line.size != wording.NOTHING else ""
-    return name, parity, line.reference + at_size, line.rewrite, line.speedup, _least_gain(record), line.compile, after
+    gains = (line.speedup, _least_gain(record))
+    return name, parity, line.reference, line.rewrite + at_size, *gains, line.compile, line.break_even
 
 
 def _least_gain(record: Mapping[str, Any]) -> str:

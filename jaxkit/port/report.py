@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from jaxkit.port.summary import Summary, summarise
 
 # A wrong result is worse than a dear one, and a port that did not run may hide both.
 EXIT_CODES = {BROKEN: 4, PARITY_FAILED: 1, LIMITS_EXCEEDED: 2, TOO_SLOW: 3, PASSED: 0}
-WIDTHS = {"port": 15, "checks": 10, "side": 6, "time": 7, "speed-up": 14, "cost": 14}
+# Widths that fit the table into the 80 columns of a small terminal.
+NARROW = {"checks": 10, "side": 10, "speed-up": 14, "cost": 14}
 COLOURS = {PASSED: "green", LIMITS_EXCEEDED: "yellow", TOO_SLOW: "yellow"}
 
 
@@ -25,7 +27,7 @@ def show(records: Sequence[Mapping[str, Any]], console: Any) -> None:
     """Print the records (`Result.to_json()`) of a run to a `rich` console: the table, the failures, further tables."""
     from rich.text import Text
 
-    console.print(_overview([summarise(record) for record in records]), "")
+    console.print(_overview([summarise(record) for record in records], narrow=console.width < 110), "")
     for record in records:
         for complaint in wording.complaints(record):
             console.print(Text.assemble((record["port"], "bold red"), f": {complaint}"))
@@ -84,51 +86,59 @@ def _with_files(result: Result, folder: Path, stem: str) -> dict[str, Any]:
     return record
 
 
-def _overview(lines: Sequence[Summary]) -> Any:
+def _overview(lines: Sequence[Summary], *, narrow: bool) -> Any:
     """Build the table of all ports: the sides of one port stand under each other, slow first and jaxkit last."""
     table = _table()
-    for heading, least in WIDTHS.items():
-        most = 10 if heading == "checks" else None
-        table.add_column(heading, min_width=least, max_width=most, justify="right" if heading == "time" else "left")
+    for heading in ("port", "checks", "side", "time", "speed-up", "cost"):
+        most = NARROW.get(heading) if narrow else None
+        table.add_column(heading, max_width=most, justify="right" if heading == "time" else "left")
     for line in lines:
-        table.add_row(*_cells(line), end_section=True)
+        checks = (f"parity {line.parity}", f"limits {line.limits}")
+        rows = list(zip_longest(_about(line), checks, *_sides(line), _costs(line), fillvalue=""))
+        for row in rows:
+            table.add_row(*row, end_section=row is rows[-1])
     return table
 
 
-def _cells(line: Summary) -> tuple[Any, ...]:
+def _about(line: Summary) -> tuple[Any, Any]:
     from rich.text import Text
 
+    return Text(line.port, "bold"), Text(line.verdict, COLOURS.get(line.verdict, "bold red"))
+
+
+def _sides(line: Summary) -> tuple[tuple[str, ...], ...]:
+    """List side, time and speed-up over it, slow first and jaxkit last, as three columns."""
+    if line.rewrite == wording.NOTHING:
+        return ((wording.NOTHING,),) * 3
     gains = dict(line.gains)
     sides = [("slow", line.reference, line.speedup)]
     sides += [(name, time, gains.get(name, wording.NOTHING)) for name, time in line.alternatives]
-    sides += [("jaxkit", line.rewrite, f"at size {line.size}")]
-    if line.rewrite == wording.NOTHING:
-        sides = [(wording.NOTHING,) * 3]
-    verdict = Text(line.verdict, COLOURS.get(line.verdict, "bold red"))
-    return (
-        Text.assemble((line.port, "bold"), "\n", verdict),
-        Text(f"parity {line.parity}\nlimits {line.limits}"),
-        *(Text("\n".join(column)) for column in zip(*sides, strict=True)),
-        Text(_cost(line)),
-    )
+    sides += [("jaxkit", f"{line.rewrite} (size {line.size})", "")]
+    return tuple(zip(*(_size_to_side(*side) for side in sides), strict=True))
 
 
-def _cost(line: Summary) -> str:
-    """Say what the rewrite costs before it gains, and how much a better one could still gain."""
+def _size_to_side(side: str, time: str, gain: str) -> tuple[str, str, str]:
+    """Move the size that a time may name to the side, so that the times stand in line."""
+    time, _, size = time.partition(" (")
+    return f"{side} ({size}" if size else side, time, gain
+
+
+def _costs(line: Summary) -> list[str]:
+    """List what the rewrite costs before it gains, and how much a better one could still gain."""
     costs = (
         ("compile {}", line.compile),
-        ("paid: {} calls", line.break_even),
+        ("paid: {}", line.break_even),
         ("{} of the limit", line.share_of_limit),
     )
-    return "\n".join(text.format(value) for text, value in costs if value != wording.NOTHING) or wording.NOTHING
+    return [text.format(value) for text, value in costs if value != wording.NOTHING]
 
 
 def _further(content: Mapping[str, Any]) -> Any:
     from rich.text import Text
 
     table = _table()
-    for index, column in enumerate(content["columns"]):
-        table.add_column(Text(column), justify="right" if index else "left")
+    for column, is_number in zip(content["columns"], wording.numeric_columns(content), strict=True):
+        table.add_column(Text(column), justify="right" if is_number else "left")
     for row in content["rows"]:
         table.add_row(*(Text(wording.figure(cell)) for cell in row))
     return table

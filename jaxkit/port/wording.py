@@ -1,6 +1,7 @@
 """Numbers and verdicts of a port in plain words: shared by the terminal, the page, JUnit and README."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,10 +72,13 @@ def share(value: float | None) -> str:
 
 
 def calls(value: float | str | None) -> str:
-    """Write the number of calls after which the compile time is paid for; `never` for infinity."""
+    """Write after how many calls the compile time is paid for: `1 call`, `2 calls`, `never` for infinity."""
     if value is None:
         return NOTHING
-    return f"{math.ceil(value):,}" if math.isfinite(float(value)) else "never"
+    if not math.isfinite(float(value)):
+        return "never"
+    count = math.ceil(value)
+    return f"{count:,} call" + ("s" if count != 1 else "")
 
 
 def figure(value: Any) -> str:
@@ -89,6 +93,12 @@ def figure(value: Any) -> str:
         whole = value.is_integer() or 1e3 <= abs(value) < 1e9
         return f"{value:,.0f}" if whole and abs(value) < 1e9 else f"{value:.3g}"
     return str(value)
+
+
+def numeric_columns(table: Mapping[str, Any]) -> list[bool]:
+    """Tell which columns of a further table hold numbers, perhaps with a unit, and stand at the right."""
+    columns = zip(*table["rows"], strict=True) if table["rows"] else ([],) * len(table["columns"])
+    return [all(re.match(r"[-+~≈]?\d|$|–$", figure(cell)) for cell in column) for column in columns]
 
 
 def check_name(check: Mapping[str, Any]) -> str:

@@ -38,7 +38,7 @@ def test_seconds_choose_their_unit(value, text):
     assert wording.seconds(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(2, "2"), (12.2, "13"), ("inf", "never"), (None, "–")])
+@pytest.mark.parametrize(("value", "text"), [(1, "1 call"), (12.2, "13 calls"), ("inf", "never"), (None, "–")])
 def test_calls_round_up_and_know_infinity(value, text):
     assert wording.calls(value) == text
 
@@ -57,10 +57,10 @@ def test_speedup_says_what_it_is_worth():
     assert "cannot tell" in wording.speedup({"median": 1.1, "low": 0.9, "high": 1.3})
 
 
-def test_summary_speaks_of_the_largest_size_that_both_sides_reached():
+def test_summary_speaks_of_the_largest_size_and_says_where_slow_stopped():
     line = summarise(PASSED)
-    assert (line.size, line.reference, line.rewrite) == ("64", "5.23 s", "39.9 ms")
-    assert line.speedup == "131× (121–141)"
+    assert (line.size, line.reference, line.rewrite) == ("256", "5.23 s (size 64)", "162 ms")
+    assert line.speedup == "129× (119–139, extrapolated)"
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,10 @@ def test_exit_code_is_that_of_the_worst_port(verdicts, code):
 
 def test_table_shows_all_sides_and_costs():
     text = shown([PASSED])
-    for part in ("ocr_lines", "parity 4/4", "5.23 s", "339 ms", "39.9 ms", "131×", "6.42 s", "2 calls", "6.7 %"):
+    for part in ("ocr_lines", "parity 4/4", "slow (size 64)", "jaxkit (size 256)", "6.42 s", "2 calls", "6.7 %"):
         assert part in text
+    (line,) = [line for line in text.splitlines() if "best numpy" in line]
+    assert "1.39 s" in line and "8.6× (7.9–9.3)" in line
 
 
 @pytest.mark.parametrize("width", [80, 110, 200])
@@ -106,6 +108,13 @@ def test_failures_stand_in_plain_words_beneath_the_table():
 
 def test_further_tables_are_shown():
     assert "jaxkit, from a PyTorch DataLoader" in shown([PASSED])
+
+
+@pytest.mark.parametrize(
+    ("cells", "numeric"), [((1, 2.5), True), (("80.8 %", ""), True), (("read", "3 ms"), False), ((-1, None), True)]
+)
+def test_columns_of_numbers_are_told_from_words(cells, numeric):
+    assert wording.numeric_columns({"columns": ("a",), "rows": [[cell] for cell in cells]}) == [numeric]
 
 
 def test_square_brackets_are_text_and_not_markup():
@@ -173,8 +182,8 @@ def test_readme_block_is_rewritten_and_the_rest_kept(tmp_path):
     assert once.startswith("# Mine\n\n<!-- ports:begin -->\n| port |")
     assert once.endswith("<!-- ports:end -->\n\nThe end.\n")
     assert "old" not in once
-    assert "| [ocr_lines](ports/ocr_lines) | proved | 5.23 s (size 64) | 39.9 ms | 131× (121–141) |" in once
-    assert "| 2.2× (2.0–2.4) over opencv | 6.42 s | 2 calls |" in once
+    assert "| [ocr_lines](ports/ocr_lines) | proved | 5.23 s (size 64) | 162 ms (size 256) | 129× " in once
+    assert "| 2.2× (2.0–2.3) over opencv | 6.42 s | 2 calls |" in once
     assert "| [ellipsoid_union](ports/ellipsoid_union) | parity failed | – | – | – | – | – | – |" in once
     readme.update(file, RUN)
     assert file.read_text() == once
