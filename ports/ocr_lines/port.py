@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 
 import jax
 import numpy as np
@@ -10,7 +11,7 @@ from jaxkit import Sample
 from jaxkit.interop import stack, unstack
 from jaxkit.port import Case, Close, Levels, Limits, Picture, Port, Request, SameDistribution, Table
 
-from . import distribution, injected, opencv, slow, training, vectorised
+from . import distribution, injected, slow, training, vectorised
 from .fast import AUGMENT
 from .lines import PAPER, Folder, Line, batch_of, by_width, read_folder
 from .page import page_lines
@@ -27,6 +28,16 @@ def line_by_line(augment: Callable) -> Callable[..., np.ndarray]:
         return stack(done, size=lines.image.shape[1:3], fill=PAPER).image
 
     return run
+
+
+def alternatives() -> dict[str, Callable]:
+    """What else one could write; OpenCV where it is installed."""
+    programs = {"vectorised NumPy": line_by_line(vectorised.augment)}
+    if find_spec("cv2"):
+        from . import opencv
+
+        programs["OpenCV"] = line_by_line(opencv.augment)
+    return programs
 
 
 @cache
@@ -108,10 +119,7 @@ PORT = Port(
     inputs=inputs,
     sizes=(1, 8, 64),
     reference_sizes=(1,),
-    alternatives={
-        "vectorised NumPy": line_by_line(vectorised.augment),
-        "OpenCV": line_by_line(opencv.augment),
-    },
+    alternatives=alternatives(),
     limits=Limits(compilations=2, compile_seconds=10.0, speedup=100.0),
     pictures=pictures,
     tables=tables,
