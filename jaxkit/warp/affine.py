@@ -7,7 +7,8 @@ import numpy as np
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, interval, probability
 from jaxkit.warp.geometry import Frame, geometric
-from jaxkit.warp.stages import Affine, Homography, Lattice
+from jaxkit.warp.lattice import Lattice
+from jaxkit.warp.stages import Affine, Homography
 
 Array = jax.Array
 CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
@@ -145,9 +146,9 @@ def _mirror(hits: Array, frame: Frame) -> tuple[Lattice, Frame]:
 def _quarters(turns: int, frame: Frame) -> tuple[Lattice, Frame]:
     (rows, columns), (height, width) = frame
     frame = Frame((columns, rows), (width, height)) if turns % 2 else frame
-    height, width = (jnp.asarray(length, jnp.float32) for length in (height, width))
+    bottom, right = (n - 1 if isinstance(n, int) else n.astype(jnp.float32) - 1 for n in (height, width))
     signs = {0: (1.0, 1.0), 1: (1.0, -1.0), 2: (-1.0, -1.0), 3: (-1.0, 1.0)}[turns]
-    offsets = {0: (0.0, 0.0), 1: (0.0, width - 1), 2: (width - 1, height - 1), 3: (height - 1, 0.0)}[turns]
+    offsets = {0: (0.0, 0.0), 1: (0.0, right), 2: (right, bottom), 3: (bottom, 0.0)}[turns]
     return Lattice(signs, offsets, turned=turns % 2 == 1), frame
 
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxkit.op import Op
 from jaxkit.ranges import size_pair
 from jaxkit.warp.geometry import Edge, Frame, geometric
-from jaxkit.warp.stages import Lattice
+from jaxkit.warp.lattice import Lattice
 
 Array = jax.Array
 
@@ -20,7 +20,7 @@ def random_crop(*, size: tuple[int, int] = (32, 128)) -> Op:
     Raises:
       ValueError: when built, if `size` is not two positive ints; when traced, if the picture is smaller than `size`.
     """
-    return _crop("random_crop", size, lambda key, spec: jax.random.uniform(key, (2,)))
+    return _crop("random_crop", size, lambda key, spec: jax.random.uniform(key, (2,)), _anywhere)
 
 
 def center_crop(*, size: tuple[int, int] = (32, 128)) -> Op:
@@ -29,7 +29,7 @@ def center_crop(*, size: tuple[int, int] = (32, 128)) -> Op:
     Raises:
       ValueError: as `random_crop`.
     """
-    return _crop("center_crop", size, lambda key, spec: jnp.full((2,), 0.5))
+    return _crop("center_crop", size, lambda key, spec: (), _middle)
 
 
 def pad_to(*, size: tuple[int, int] = (64, 512), fill: float = 0) -> Op:
@@ -49,21 +49,26 @@ def pad_to(*, size: tuple[int, int] = (64, 512), fill: float = 0) -> Op:
     return geometric("pad_to", lambda key, spec: (), move, neutral=False, edge=Edge("constant", fill, 0))
 
 
-def _crop(name: str, size: tuple[int, int], draw) -> Op:
+def _crop(name: str, size: tuple[int, int], draw, choose) -> Op:
     size = size_pair("size", size)
 
     def move(place, frame):
         _check(frame.size, size, name, fits=frame.size[0] >= size[0] and frame.size[1] >= size[1])
-        room = [_room(length, limit) for length, limit in zip(frame.extent, size, strict=True)]
-        # A fraction of 1 would step one past the room; float32 draws below 1 can still round up to it.
-        top, left = (jnp.minimum(jnp.floor(part * (free + 1)), free) for part, free in zip(place, room, strict=True))
-        return Lattice((1.0, 1.0), (-left, -top)), Frame(size, _least(frame.extent, size))
+        least = _least(frame.extent, size)
+        top, left = choose(place, [length - kept for length, kept in zip(frame.extent, least, strict=True)])
+        return Lattice((1.0, 1.0), (-left, -top)), Frame(size, least)
 
     return geometric(name, draw, move, neutral=False)
 
 
-def _room(length, limit: int) -> Array:
-    return jnp.maximum(jnp.asarray(length, jnp.float32) - limit, 0.0)
+def _anywhere(place: Array, room: list) -> list[Array]:
+    room = [jnp.asarray(free, jnp.float32) for free in room]
+    # A draw just below 1 can round up to one past the room.
+    return [jnp.minimum(jnp.floor(part * (free + 1)), free) for part, free in zip(place, room, strict=True)]
+
+
+def _middle(_, room: list) -> list:
+    return [free // 2 if isinstance(free, int) else (free // 2).astype(jnp.float32) for free in room]
 
 
 def _least(extent: tuple, size: tuple[int, int]) -> tuple:

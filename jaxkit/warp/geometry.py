@@ -13,8 +13,9 @@ from jaxkit.ranges import one_of_names
 from jaxkit.records import Sample, extent
 from jaxkit.warp.border import BORDERS
 from jaxkit.warp.labels import push_boxes, push_points
-from jaxkit.warp.read import read_bilinear, read_lattice, read_nearest
-from jaxkit.warp.stages import Lattice, Stage
+from jaxkit.warp.lattice import Lattice
+from jaxkit.warp.read import move_known, read_bilinear, read_lattice, read_nearest
+from jaxkit.warp.stages import Stage
 
 Array = jax.Array
 
@@ -98,15 +99,11 @@ def resample(warp: Warp, params: tuple, sample: Sample) -> Sample:
     """Applies placed moves to every field of a sample: image bilinear, mask nearest, labels by `push`."""
     before = Frame(tuple(sample.image.shape[:2]), extent(sample))
     stages, after = place(warp.moves, params, before)
-    x, y = _sources(stages, after.size)
     edge = warp.edge or warp.alone
-    read_image, read_mask = _readers(stages)
-    mask = sample.mask
-    if mask is not None:
-        mask = read_mask(mask, x, y, before.extent, edge.border, edge.fill_mask)
+    read_image, read_mask = _readers(stages, before.extent, after.size, edge.border)
     return Sample(
-        image=read_image(sample.image, x, y, before.extent, edge.border, edge.fill),
-        mask=mask,
+        image=read_image(sample.image, fill=edge.fill),
+        mask=None if sample.mask is None else read_mask(sample.mask, fill=edge.fill_mask),
         points=push_points(stages, sample.points),
         boxes=push_boxes(stages, sample.boxes),
         quads=push_points(stages, sample.quads),
@@ -134,11 +131,19 @@ def _scaled(length, before: int, after: int):
     return jnp.maximum(1, (2 * length * after + before) // (2 * before))
 
 
-def _readers(stages: list[Stage]) -> tuple[Callable, Callable]:
-    if all(isinstance(stage, Lattice) for stage in stages):
-        exact = functools.partial(read_lattice, turned=sum(stage.turned for stage in stages) % 2 == 1)
+def _readers(stages: list[Stage], extent: tuple, size: tuple[int, int], border: str) -> tuple[Callable, Callable]:
+    """How image and mask are read: as cheaply as the kinds of stages allow."""
+    whole = all(isinstance(stage, Lattice) for stage in stages)
+    lattice = functools.reduce(Lattice.then, stages) if whole else None
+    if whole and lattice.known() and border == "constant":
+        exact = functools.partial(move_known, lattice=lattice, size=size, extent=extent)
         return exact, exact
-    return read_bilinear, read_nearest
+    x, y = _sources(stages, size)
+    settings = {"x": x, "y": y, "extent": extent, "border": border}
+    if whole:
+        exact = functools.partial(read_lattice, **settings, turned=lattice.turned)
+        return exact, exact
+    return functools.partial(read_bilinear, **settings), functools.partial(read_nearest, **settings)
 
 
 def _sources(stages: list[Stage], size: tuple[int, int]) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from jaxkit.boundary import apart
 from jaxkit.warp.border import fold, inside
+from jaxkit.warp.lattice import Lattice
 
 Array = jax.Array
 LEFT, RIGHT = 1, 2
@@ -47,6 +48,27 @@ def read_lattice(image: Array, x: Array, y: Array, extent: tuple, border: str, f
     taken = image.at[row].get(mode="promise_in_bounds").at[:, column].get(mode="promise_in_bounds")
     taken = _filled(taken, row_in[:, None] & column_in[None, :], border, fill)
     return jnp.swapaxes(taken, 0, 1) if turned else taken
+
+
+def move_known(image: Array, lattice: Lattice, size: tuple[int, int], extent: tuple, fill: float) -> Array:
+    """`[H, W, ...]` moved by a map that is part of the program, to `[*size, ...]`, the fill around it."""
+    image = _cut(image, extent, jnp.asarray(fill, image.dtype))
+    image = jnp.swapaxes(image, 0, 1) if lattice.turned else image
+    padding = [(0, 0, 0)] * image.ndim
+    for axis, sign, offset in zip((1, 0), lattice.sign, lattice.offset, strict=True):
+        before = int(offset) if sign > 0 else int(offset) - image.shape[axis] + 1
+        padding[axis] = (before, size[axis] - image.shape[axis] - before, 0)
+    backwards = [axis for axis, sign in zip((1, 0), lattice.sign, strict=True) if sign < 0]
+    return jax.lax.pad(jax.lax.rev(image, backwards), jnp.asarray(fill, image.dtype), padding)
+
+
+def _cut(image: Array, extent: tuple, value: Array) -> Array:
+    """The picture with one value beyond its true extent."""
+    if isinstance(extent[0], int) and tuple(extent) == image.shape[:2]:
+        return image
+    row, column = jnp.arange(image.shape[0]) < extent[0], jnp.arange(image.shape[1]) < extent[1]
+    keep = (row[:, None] & column[None, :]).reshape(image.shape[:2] + (1,) * (image.ndim - 2))
+    return jnp.where(keep, image, value)
 
 
 def _finite(position: Array) -> Array:
@@ -91,10 +113,7 @@ def _framed(image: Array, extent: tuple, border: str, fill: float) -> Array:
     """The picture in a frame that the taps of every folded coordinate stay inside: `[H + 3, W + 3, C]`."""
     height, width, channels = image.shape
     value = jnp.asarray(fill, image.dtype)
-    if not (isinstance(extent[0], int) and tuple(extent) == (height, width)):
-        row, column = jnp.arange(height)[:, None, None], jnp.arange(width)[None, :, None]
-        image = jnp.where(inside(row, extent[0]) & inside(column, extent[1]), image, value)
-    rows = image.reshape(height, width * channels)
+    rows = _cut(image, extent, value).reshape(height, width * channels)
     # Concatenated rows pad several times faster on CPUs than jnp.pad.
     side = [jnp.full((height, edge * channels), value) for edge in (LEFT, RIGHT)]
     rows = jnp.concatenate([side[0], rows, side[1]], 1)

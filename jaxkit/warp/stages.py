@@ -26,25 +26,6 @@ class Stage(Protocol):
     def push(self, x: Array, y: Array) -> tuple[Array, Array]: ...
 
 
-class Lattice(NamedTuple):
-    """Pixels to pixels: output = sign * input + offset per axis, the axes exchanged first if `turned`.
-
-    Signs are +1 or -1 and offsets whole numbers, so no interpolation is needed and results are exact.
-    """
-
-    sign: tuple[Array, Array]
-    offset: tuple[Array, Array]
-    turned: bool = False
-
-    def push(self, x: Array, y: Array) -> tuple[Array, Array]:
-        x, y = (y, x) if self.turned else (x, y)
-        return self.sign[0] * x + self.offset[0], self.sign[1] * y + self.offset[1]
-
-    def pull(self, x: Array, y: Array) -> tuple[Array, Array]:
-        x, y = self.sign[0] * (x - self.offset[0]), self.sign[1] * (y - self.offset[1])
-        return (y, x) if self.turned else (x, y)
-
-
 class Affine(NamedTuple):
     """`matrix [2, 3]` maps (x, y, 1) of the input to the output."""
 
