@@ -39,8 +39,8 @@ def warp_memory() -> Limit:
     sample = Sample(image=jax.ShapeDtypeStruct(PAGE, np.uint8))
     params = call.draw(jax.random.key(0), np.arange(PAGE[0]), sample)
     used = call.apply.lower(params, sample).compile().memory_analysis().temp_size_in_bytes
-    value = used / np.prod(PAGE)
-    return Limit(f"temporary memory of the fused warp on {PAGE} uint8", value, "batches", "< 5", bool(value < 5))
+    value = float(used / np.prod(PAGE))
+    return Limit(f"temporary memory of the fused warp on {PAGE} uint8", value, "batches", "< 5", value < 5)
 
 
 def compile_time() -> Limit:

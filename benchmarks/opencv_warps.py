@@ -121,8 +121,15 @@ def corner(place: Array, image: Array, out: Array) -> tuple[int, int]:
     return top, left
 
 
-def crop(params: tuple, image: Array, out: Array) -> None:
-    top, left = corner(params[0], image, out)
+def random_crop(params: tuple, image: Array, out: Array) -> None:
+    cut(image, *corner(params[0], image, out), out)
+
+
+def center_crop(params: tuple, image: Array, out: Array) -> None:
+    cut(image, *((image.shape[axis] - out.shape[axis]) // 2 for axis in (0, 1)), out)
+
+
+def cut(image: Array, top: int, left: int, out: Array) -> None:
     out[:] = image[top : top + out.shape[0], left : left + out.shape[1]]
 
 
