@@ -20,10 +20,8 @@ def apart(function: Callable[..., Array], *operands: Array) -> Array:
 
     Args:
       function: of arrays, to one array.
-      operands: arrays; the first must not be empty, else the function is called as it is.
+      operands: arrays; where the first is empty, so that the condition has nothing to look at, there is no wall.
     """
-    if 0 in operands[0].shape:
-        return function(*operands)
 
     @jax.custom_batching.custom_vmap
     def walled(*operands):
@@ -40,6 +38,8 @@ def apart(function: Callable[..., Array], *operands: Array) -> Array:
 
 
 def _conditional(function: Callable, operands: tuple, witness: Array) -> Array:
+    if 0 in witness.shape:
+        return function(*operands)
     out = jax.eval_shape(function, *operands)
     never = _impossible(witness[(0,) * witness.ndim])
     return jax.lax.cond(never, lambda *_: jnp.zeros(out.shape, out.dtype), function, *operands)
@@ -49,4 +49,4 @@ def _impossible(value: Any) -> Array:
     """False whatever the value, in a way that no compiler pass proves."""
     if jnp.issubdtype(value.dtype, jnp.floating):
         return value * value == -1
-    return (value >> 1).astype(jnp.int32) == jnp.iinfo(jnp.int32).max
+    return (value >> 2).astype(jnp.int32) == jnp.iinfo(jnp.int32).max
