@@ -117,8 +117,8 @@ def invert(*, p: float = 0.5) -> Op:
 
 
 def _power(excess: Array, levels: Array) -> Array:
-    # Zero has no finite slope under powers below one; the smallest level that a picture can hold keeps gradients finite.
-    safe = jnp.maximum(levels, jnp.finfo(levels.dtype).tiny)
+    # Zero has no finite slope under powers below one; taking the power of one instead keeps gradients finite.
+    safe = jnp.where(levels > 0, levels, 1)
     return jnp.where(levels > 0, levels * safe ** excess.astype(levels.dtype), 0)
 
 
