@@ -24,18 +24,16 @@ def push_boxes(stages: list, boxes: Array | None) -> Array | None:
     """
     if boxes is None:
         return None
-    moved = push_points(stages, _outline(edge_to_centre(boxes)))
-    return centre_to_edge(jnp.concatenate([moved.min(-2), moved.max(-2)], -1))
+    outline = _outline(boxes)
+    start = edge_to_centre(outline)
+    # Adding the way that was moved, instead of converting back, returns boxes that stay bit for bit.
+    moved = outline + (push_points(stages, start) - start)
+    return jnp.concatenate([moved.min(-2), moved.max(-2)], -1)
 
 
 def edge_to_centre(positions: Array) -> Array:
     """From the edge frame (picture spans [0, W]) to the pixel-centre frame (spans [-0.5, W - 0.5])."""
     return positions - EDGE
-
-
-def centre_to_edge(positions: Array) -> Array:
-    """From the pixel-centre frame to the edge frame."""
-    return positions + EDGE
 
 
 def _outline(boxes: Array) -> Array:
