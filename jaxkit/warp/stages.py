@@ -101,7 +101,7 @@ class Displacement(NamedTuple):
         """Displacements at any places, bilinear between those of whole pixels; off by less than 0.01 px."""
         rows, columns = (jnp.arange(length, dtype=jnp.float32) for length in self.size)
         field = jnp.stack(self._on_grid(columns, rows), -1)
-        moved = read_bilinear(field, x, y, self.size, "edge", 0.0)
+        moved = read_bilinear(field, x, y, (self.height, self.width), "edge", 0.0)
         return moved[..., 0], moved[..., 1]
 
     def _at_points(self, x: Array, y: Array) -> tuple[Array, Array]:
