@@ -77,8 +77,8 @@ def table(request: Request) -> Table:
 
 
 def row(name: str, run: Run) -> tuple:
-    some = min(3, len(run.losses) // 2)
-    first, last = (f"{np.mean(part):.0f}" for part in (run.losses[:some], run.losses[-some:])) if some else ("", "")
+    ends = (run.losses[:3], run.losses[-3:]) if len(run.losses) >= 6 else ()
+    first, last = (f"{np.mean(part):.0f}" for part in ends) if ends else ("", "")
     times = (f"{1e3 * seconds:.0f}" for seconds in (run.augment, run.train))
     return (name, len(run.losses), *times, f"{run.share:.1%}", first, last)
 
