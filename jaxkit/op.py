@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.gate import gated
+from jaxkit.ranges import probability
 
 Params = Any
 Example = Any
@@ -31,7 +32,13 @@ class Op(NamedTuple):
 
 
 def stateless(function: Callable[[Example], Example]) -> Op:
-    """Lifts a deterministic function of one example into an `Op` that draws nothing."""
+    """Lifts a deterministic function of one example into an `Op` that draws nothing.
+
+    Raises:
+      ValueError: when built, if `function` cannot be called.
+    """
+    if not callable(function):
+        raise ValueError(f"stateless takes a function of one example, got {function!r}")
     return Op(lambda key, spec: (), lambda params, example: function(example), name="stateless")
 
 
@@ -74,8 +81,7 @@ def maybe(op: Op, p: float = 0.5) -> Op:
       ValueError: when built, if `p` is outside [0, 1]; when traced, if `op` changes shapes or dtypes.
     """
     _check_ops("maybe", (op,))
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"maybe needs a probability in [0, 1], got p={p!r}")
+    p = probability("p", p)
 
     def draw_gated(key, spec):
         return _where(_hit(key, p), op.draw(_fold(key, op.name), spec))

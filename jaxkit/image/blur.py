@@ -44,7 +44,7 @@ def blur(image: Array, sigma: Array, extent: tuple, *, radius: int) -> Array:
     return apart(_smooth, image.reshape(height, width, channels), kernel, *_traced(extent[1]))
 
 
-def reflect(values: Array, length, radius: int) -> Array:
+def reflect(values: Array, length: int | Array, radius: int) -> Array:
     """Mirrors `[N, L, K]` along its middle axis by `radius` to `[N, L + 2 * radius, K]`, about the true `length`."""
     if isinstance(length, int):
         return jnp.pad(values, ((0, 0), (radius, radius), (0, 0)), mode="reflect")
