@@ -12,6 +12,7 @@ import numpy as np
 from jaxkit.op import Op
 
 CHUNK_BYTES = 2**25
+AXIS, ALL = "split", "whole"
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
@@ -52,16 +53,17 @@ def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
     """
     if not isinstance(op, Op):
         raise ValueError(f"batch takes an op, got {op!r}. Call the factory (rotate(), not rotate) or wrap with stateless")
-    apply = jax.jit(_spread(functools.partial(_apply, op), mesh))
+    apply = jax.jit(_spread(functools.partial(_apply, op), mesh, (AXIS, AXIS)))
     draw = jax.jit(functools.partial(_draw, op, mesh), static_argnums=(2, 3))
 
     def draw_checked(key, ids, examples):
         ids = _check_ids(key, ids)
-        leaves, structure = jax.tree.flatten(examples)
         _check_leaves(examples, ids.shape[0], mesh)
-        return draw(key, ids, structure, tuple(jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype) for leaf in leaves))
+        leaves, structure = jax.tree.flatten(examples)
+        specs = tuple(jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype) for leaf in leaves)
+        return draw(_placed(key, mesh, ALL), _placed(ids, mesh, AXIS), structure, specs)
 
-    return Batch(draw_checked, apply)
+    return Batch(draw_checked, lambda params, examples: apply(*_placed((params, examples), mesh, AXIS)))
 
 
 def _apply(op: Op, params: Any, examples: Any) -> Any:
@@ -75,14 +77,27 @@ def _apply(op: Op, params: Any, examples: Any) -> Any:
 
 def _draw(op: Op, mesh: Any, key: jax.Array, ids: jax.Array, structure: Any, leaves: tuple) -> Any:
     spec = jax.tree.unflatten(structure, leaves)
-    return _spread(jax.vmap(lambda own: op.draw(own, spec)), mesh)(jax.vmap(lambda i: jax.random.fold_in(key, i))(ids))
+
+    def draw(key, ids):
+        return jax.vmap(lambda i: op.draw(jax.random.fold_in(key, i), spec))(ids)
+
+    return _spread(draw, mesh, (ALL, AXIS))(key, ids)
 
 
-def _spread(function: Callable, mesh: Any) -> Callable:
+def _spread(function: Callable, mesh: Any, parts: tuple) -> Callable:
+    """`function` on each device's part of the batch; arguments are split (`AXIS`) or whole (`ALL`)."""
     if mesh is None:
         return function
-    spec = jax.sharding.PartitionSpec(mesh.axis_names)
-    return jax.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
+    specs = tuple(_partition(mesh, part) for part in parts)
+    return jax.shard_map(function, mesh=mesh, in_specs=specs, out_specs=_partition(mesh, AXIS), check_vma=False)
+
+
+def _placed(tree: Any, mesh: Any, part: str) -> Any:
+    return tree if mesh is None else jax.device_put(tree, jax.sharding.NamedSharding(mesh, _partition(mesh, part)))
+
+
+def _partition(mesh: Any, part: str) -> jax.sharding.PartitionSpec:
+    return jax.sharding.PartitionSpec(mesh.axis_names) if part == AXIS else jax.sharding.PartitionSpec()
 
 
 def _check_ids(key: jax.Array, ids: Any) -> Any:

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 
+from jaxkit.boundary import apart
 from jaxkit.image.tone import to_uint8
 from jaxkit.op import Op
 from jaxkit.ranges import probability
@@ -28,9 +29,13 @@ def grayscale(*, p: float = 0.2) -> Op:
             return sample
         if channels != 3:
             raise ValueError(f"grayscale needs 1 or 3 channels, got an image of {sample.image.shape}")
-        return sample.replace(image=jnp.where(hit, _luma(sample.image), sample.image))
+        return sample.replace(image=apart(_choose, _luma(sample.image), sample.image, hit))
 
     return Op(lambda key, spec: jax.random.bernoulli(key, chance), apply, name="grayscale", neutral=True)
+
+
+def _choose(luma: Array, image: Array, hit: Array) -> Array:
+    return jnp.where(hit, luma, image)
 
 
 def _luma(image: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxkit.boundary import apart
 from jaxkit.op import Op, chain
 from jaxkit.ranges import draw_uniform, interval, probability
 from jaxkit.records import Sample
@@ -30,9 +31,8 @@ class Tone:
         """Maps the image `[H, W, C]`; floating pictures by the curves themselves, uint8 by a table of 256 entries."""
         if sample.image.dtype != jnp.uint8:
             return sample.replace(image=self._map(params, sample.image))
-        table = self._table(params)
         rows = sample.image.reshape(sample.image.shape[0], -1)
-        return sample.replace(image=table.at[rows].get(mode="promise_in_bounds").reshape(sample.image.shape))
+        return sample.replace(image=apart(_look_up, self._table(params), rows).reshape(sample.image.shape))
 
     def _map(self, params: tuple, levels: Array) -> Array:
         for curve, values in zip(self.curves, params, strict=True):
@@ -45,6 +45,10 @@ class Tone:
         for curve, values in zip(self.curves, params, strict=True):
             table = to_uint8(curve(values, table.astype(jnp.float32) / 255.0) * 255.0)
         return table
+
+
+def _look_up(table: Array, places: Array) -> Array:
+    return table.at[places].get(mode="promise_in_bounds")
 
 
 def to_uint8(values: Array) -> Array:

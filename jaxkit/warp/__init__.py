@@ -7,7 +7,8 @@ from jaxkit.warp.affine import flip, perspective, quarter_turn, rotate, scale, s
 from jaxkit.warp.bend import elastic
 from jaxkit.warp.border import BORDERS, fold
 from jaxkit.warp.crop import center_crop, pad_to, random_crop
-from jaxkit.warp.geometry import Edge, Frame, Warp, fuse, geometric
+from jaxkit.warp.frame import Frame
+from jaxkit.warp.geometry import Edge, Warp, fuse, geometric
 from jaxkit.warp.lattice import Lattice
 from jaxkit.warp.resize import resize
 from jaxkit.warp.stages import Affine, Displacement, Homography, Stage

@@ -6,7 +6,8 @@ import numpy as np
 
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, interval, probability
-from jaxkit.warp.geometry import Frame, geometric
+from jaxkit.warp.frame import Frame
+from jaxkit.warp.geometry import geometric
 from jaxkit.warp.lattice import Lattice
 from jaxkit.warp.stages import Affine, Homography
 
@@ -66,7 +67,7 @@ def flip(*, horizontal: float = 0.5, vertical: float = 0.0) -> Op:
       ValueError: when built, if a probability is outside [0, 1].
     """
     chances = np.array([probability("horizontal", horizontal), probability("vertical", vertical)], np.float32)
-    return geometric("flip", lambda key, spec: jax.random.bernoulli(key, chances), _mirror)
+    return geometric("flip", lambda key, spec: jax.random.bernoulli(key, chances), _mirror, pixels=_reverse)
 
 
 def quarter_turn(*, turns: int = 1) -> Op:
@@ -141,6 +142,14 @@ def _mirror(hits: Array, frame: Frame) -> tuple[Lattice, Frame]:
     height, width = lengths(frame)
     sign, last = jnp.where(hits, -1.0, 1.0), jnp.where(hits, jnp.stack([width, height]) - 1, 0.0)
     return Lattice((sign[0], sign[1]), (last[0], last[1])), frame
+
+
+def _reverse(params: tuple, image: Array, before: Frame, after: Frame) -> Array | None:
+    if not before.whole():
+        return None
+    ((across, down),) = params
+    image = jnp.where(across, image[:, ::-1], image)
+    return jnp.where(down, image[::-1], image)
 
 
 def _quarters(turns: int, frame: Frame) -> tuple[Lattice, Frame]:

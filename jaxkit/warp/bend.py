@@ -5,7 +5,8 @@ import jax
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, interval, size_pair
 from jaxkit.warp.affine import lengths
-from jaxkit.warp.geometry import Frame, geometric
+from jaxkit.warp.frame import Frame
+from jaxkit.warp.geometry import geometric
 from jaxkit.warp.stages import Displacement
 
 Array = jax.Array

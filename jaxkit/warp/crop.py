@@ -1,11 +1,15 @@
 """Ops that change the size of the picture by whole pixels: crops and padding. Exact."""
 
+from collections.abc import Callable
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
 from jaxkit.op import Op
 from jaxkit.ranges import size_pair
-from jaxkit.warp.geometry import Edge, Frame, geometric
+from jaxkit.warp.frame import Frame
+from jaxkit.warp.geometry import Edge, geometric
 from jaxkit.warp.lattice import Lattice
 
 Array = jax.Array
@@ -20,7 +24,7 @@ def random_crop(*, size: tuple[int, int] = (32, 128)) -> Op:
     Raises:
       ValueError: when built, if `size` is not two positive ints; when traced, if the picture is smaller than `size`.
     """
-    return _crop("random_crop", size, lambda key, spec: jax.random.uniform(key, (2,)), _anywhere)
+    return _crop("random_crop", size, lambda key, spec: jax.random.uniform(key, (2,)), _anywhere, pixels=_window)
 
 
 def center_crop(*, size: tuple[int, int] = (32, 128)) -> Op:
@@ -49,7 +53,7 @@ def pad_to(*, size: tuple[int, int] = (64, 512), fill: float = 0) -> Op:
     return geometric("pad_to", lambda key, spec: (), move, neutral=False, edge=Edge("constant", fill, 0))
 
 
-def _crop(name: str, size: tuple[int, int], draw, choose) -> Op:
+def _crop(name: str, size: tuple[int, int], draw: Callable, choose: Callable, **settings: Any) -> Op:
     size = size_pair("size", size)
 
     def move(place, frame):
@@ -58,7 +62,18 @@ def _crop(name: str, size: tuple[int, int], draw, choose) -> Op:
         top, left = choose(place, [length - kept for length, kept in zip(frame.extent, least, strict=True)])
         return Lattice((1.0, 1.0), (-left, -top)), Frame(size, least)
 
-    return geometric(name, draw, move, neutral=False)
+    return geometric(name, draw, move, neutral=False, **settings)
+
+
+def _window(params: tuple, image: Array, before: Frame, after: Frame) -> Array | None:
+    if not before.whole():
+        return None
+    height, width, channels = image.shape
+    room = [length - kept for length, kept in zip(before.size, after.size, strict=True)]
+    top, left = (start.astype(jnp.int32) for start in _anywhere(params[0], room))
+    window = (after.size[0], after.size[1] * channels)
+    rows = jax.lax.dynamic_slice(image.reshape(height, width * channels), (top, left * channels), window)
+    return rows.reshape(*after.size, channels)
 
 
 def _anywhere(place: Array, room: list) -> list[Array]:

@@ -12,21 +12,14 @@ from jaxkit.op import Op, chain
 from jaxkit.ranges import one_of_names
 from jaxkit.records import Sample, extent
 from jaxkit.warp.border import BORDERS
+from jaxkit.warp.frame import Frame
 from jaxkit.warp.labels import push_boxes, push_points
 from jaxkit.warp.lattice import Lattice
 from jaxkit.warp.read import move_known, read_bilinear, read_lattice, read_nearest
 from jaxkit.warp.stages import Stage
 
 Array = jax.Array
-
-
-class Frame(NamedTuple):
-    """A picture's static (height, width) and its true extent, ints or int32 scalars, within that size."""
-
-    size: tuple[int, int]
-    extent: tuple[Any, Any]
-
-
+OUTSIDE = -(2.0**20)
 Move = Callable[[Any, Frame], tuple[Stage, Frame]]
 
 
@@ -46,11 +39,16 @@ class Warp:
       moves: `(values, frame) -> (stage, frame)`; a move places its stage in the picture at hand.
       edge: what the recipe said about the border; None if nothing.
       alone: how it reads when nothing was said.
+      pixels: `(params, image, before, after) -> image`, a cheaper or better way to move the pixels than reads at
+        coordinates, used when the op stands alone; it may decline by returning None.
+      fusable: whether coordinates say all that the op does.
     """
 
     moves: tuple[Move, ...]
     edge: Edge | None = None
     alone: Edge = Edge()
+    pixels: Callable | None = None
+    fusable: bool = True
 
     def __call__(self, params: tuple, sample: Sample) -> Sample:
         """Moves all fields of the sample; pixels are read once."""
@@ -58,16 +56,10 @@ class Warp:
 
 
 def geometric(
-    name: str,
-    draw: Callable[[Array, Any], Any],
-    move: Move,
-    *,
-    neutral: bool = True,
-    edge: Edge | None = None,
-    alone: Edge = Edge(),
+    name: str, draw: Callable[[Array, Any], Any], move: Move, *, neutral: bool = True, **settings: Any
 ) -> Op:
-    """An op from a draw of values and a move that turns them into a coordinate stage; `edge`, `alone` as in `Warp`."""
-    return Op(lambda key, spec: (draw(key, spec),), Warp((move,), edge, alone), name=name, neutral=neutral)
+    """An op from a draw of values and a move that turns them into a coordinate stage; `settings` are fields of `Warp`."""
+    return Op(lambda key, spec: (draw(key, spec),), Warp((move,), **settings), name=name, neutral=neutral)
 
 
 def fuse(*ops: Op, border: str = "constant", fill: float = 0, fill_mask: float = 0) -> Op:
@@ -76,7 +68,8 @@ def fuse(*ops: Op, border: str = "constant", fill: float = 0, fill_mask: float =
     Draws are those of `chain(*ops)`. Ops apply in the order given.
 
     Args:
-      border: `constant` (blends with the fill, as OpenCV does), `edge`, `reflect101`, `reflect` or `wrap`.
+      border: `constant` (blends with the fill, as OpenCV does; fills the padding, too), `edge`, `reflect101`, `reflect`
+        or `wrap`.
       fill: what lies beyond the picture under `constant`, in the picture's own values (255 is white for uint8).
       fill_mask: the same for the mask.
 
@@ -86,7 +79,7 @@ def fuse(*ops: Op, border: str = "constant", fill: float = 0, fill_mask: float =
     drawn = chain(*ops).draw
     edge = Edge(one_of_names("border", border, BORDERS), fill, fill_mask)
     for op in ops:
-        if not isinstance(op.apply, Warp):
+        if not (isinstance(op.apply, Warp) and op.apply.fusable):
             raise ValueError(f"fuse takes ops that only move pixels; {op.name!r} is none. Put it beside the fuse in a chain")
         if op.apply.edge not in (None, edge):
             raise ValueError(f"{op.name!r} reads with {op.apply.edge}, the fuse around it with {edge}; make them equal")
@@ -100,9 +93,10 @@ def resample(warp: Warp, params: tuple, sample: Sample) -> Sample:
     before = Frame(tuple(sample.image.shape[:2]), extent(sample))
     stages, after = place(warp.moves, params, before)
     edge = warp.edge or warp.alone
-    read_image, read_mask = _readers(stages, before.extent, after.size, edge.border)
+    read_image, read_mask = _readers(stages, before.extent, after, edge.border)
+    image = warp.pixels(params, sample.image, before, after) if warp.pixels else None
     return Sample(
-        image=read_image(sample.image, fill=edge.fill),
+        image=read_image(sample.image, fill=edge.fill) if image is None else image,
         mask=None if sample.mask is None else read_mask(sample.mask, fill=edge.fill_mask),
         points=push_points(stages, sample.points),
         boxes=push_boxes(stages, sample.boxes),
@@ -131,14 +125,14 @@ def _scaled(length, before: int, after: int):
     return jnp.maximum(1, (2 * length * after + before) // (2 * before))
 
 
-def _readers(stages: list[Stage], extent: tuple, size: tuple[int, int], border: str) -> tuple[Callable, Callable]:
+def _readers(stages: list[Stage], extent: tuple, after: Frame, border: str) -> tuple[Callable, Callable]:
     """How image and mask are read: as cheaply as the kinds of stages allow."""
     whole = all(isinstance(stage, Lattice) for stage in stages)
     lattice = functools.reduce(Lattice.then, stages) if whole else None
     if whole and lattice.known() and border == "constant":
-        exact = functools.partial(move_known, lattice=lattice, size=size, extent=extent)
+        exact = functools.partial(move_known, lattice=lattice, extent=extent, after=after)
         return exact, exact
-    x, y = _sources(stages, size)
+    x, y = _sources(stages, after)
     settings = {"x": x, "y": y, "extent": extent, "border": border}
     if whole:
         exact = functools.partial(read_lattice, **settings, turned=lattice.turned)
@@ -146,16 +140,29 @@ def _readers(stages: list[Stage], extent: tuple, size: tuple[int, int], border: 
     return functools.partial(read_bilinear, **settings), functools.partial(read_nearest, **settings)
 
 
-def _sources(stages: list[Stage], size: tuple[int, int]) -> tuple[Array, Array]:
-    x = jnp.arange(size[1], dtype=jnp.float32)[None, :]
-    y = jnp.arange(size[0], dtype=jnp.float32)[:, None]
+def _sources(stages: list[Stage], frame: Frame) -> tuple[Array, Array]:
+    """Where the pixels of the result come from; those of its padding come from far outside, so they get the fill."""
+    column, row = jnp.arange(frame.size[1])[None, :], jnp.arange(frame.size[0])[:, None]
+    x, y = column.astype(jnp.float32), row.astype(jnp.float32)
     for stage in reversed(stages):
         x, y = stage.pull(x, y)
-    return x, y
+    if frame.whole():
+        return x, y
+    within = column < frame.extent[1], row < frame.extent[0]
+    return _outside(x, *within), _outside(y, *within)
+
+
+def _outside(position: Array, column_in: Array, row_in: Array) -> Array:
+    """Moves padding far out, looking only at the axes along which the coordinate varies, so that its shape stays."""
+    if position.shape[0] == 1 and column_in.shape[1] > 1:
+        return jnp.where(column_in, position, OUTSIDE)
+    if position.shape[1] == 1 and row_in.shape[0] > 1:
+        return jnp.where(row_in, position, OUTSIDE)
+    return jnp.where(column_in & row_in, position, OUTSIDE)
 
 
 def true_size(valid: Array | None, frame: Frame) -> Array | None:
     """`Sample.valid` for a frame; None stays None while the whole picture is valid."""
-    if valid is None and frame.extent == frame.size:
+    if valid is None and frame.whole():
         return None
     return jnp.stack([jnp.asarray(length, jnp.int32) for length in frame.extent])

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from jaxkit.boundary import apart
 from jaxkit.warp.border import fold, inside
+from jaxkit.warp.frame import Frame
 from jaxkit.warp.lattice import Lattice
 
 Array = jax.Array
@@ -50,21 +51,23 @@ def read_lattice(image: Array, x: Array, y: Array, extent: tuple, border: str, f
     return jnp.swapaxes(taken, 0, 1) if turned else taken
 
 
-def move_known(image: Array, lattice: Lattice, size: tuple[int, int], extent: tuple, fill: float) -> Array:
-    """`[H, W, ...]` moved by a map that is part of the program, to `[*size, ...]`, the fill around it."""
-    image = _cut(image, extent, jnp.asarray(fill, image.dtype))
+def move_known(image: Array, lattice: Lattice, extent: tuple, after: Frame, fill: float) -> Array:
+    """`[H, W, ...]` moved by a map that is part of the program, to the size of `after`, the fill around it."""
+    value = jnp.asarray(fill, image.dtype)
+    image = _cut(image, extent, value)
     image = jnp.swapaxes(image, 0, 1) if lattice.turned else image
+    backwards = [axis for axis, sign in zip((1, 0), lattice.sign, strict=True) if sign < 0]
+    image = jax.lax.rev(image, backwards)
     padding = [(0, 0, 0)] * image.ndim
     for axis, sign, offset in zip((1, 0), lattice.sign, lattice.offset, strict=True):
         before = int(offset) if sign > 0 else int(offset) - image.shape[axis] + 1
-        padding[axis] = (before, size[axis] - image.shape[axis] - before, 0)
-    backwards = [axis for axis, sign in zip((1, 0), lattice.sign, strict=True) if sign < 0]
-    return jax.lax.pad(jax.lax.rev(image, backwards), jnp.asarray(fill, image.dtype), padding)
+        padding[axis] = (before, after.size[axis] - image.shape[axis] - before, 0)
+    return _cut(jax.lax.pad(image, value, padding), after.extent, value)
 
 
 def _cut(image: Array, extent: tuple, value: Array) -> Array:
     """The picture with one value beyond its true extent."""
-    if isinstance(extent[0], int) and tuple(extent) == image.shape[:2]:
+    if Frame(image.shape[:2], extent).whole():
         return image
     row, column = jnp.arange(image.shape[0]) < extent[0], jnp.arange(image.shape[1]) < extent[1]
     keep = (row[:, None] & column[None, :]).reshape(image.shape[:2] + (1,) * (image.ndim - 2))

@@ -93,8 +93,9 @@ class Displacement(NamedTuple):
     def _on_grid(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Displacements `[H, W]` at the crossings of columns `x [W]` and rows `y [H]`: a few sums per pixel."""
         across, down = self._weights(x, y)
-        along = jnp.einsum("ijk,wj->kiw", self.grid, across, precision="highest")
-        dx, dy = (sum(down[:, i, None] * row[None] for i, row in enumerate(rows)) for rows in along)
+        # Not a matrix product: its order of summation, and so the last bit, changes with the batch size.
+        along = (self.grid[..., None] * across.T[None, :, None, :]).sum(1)
+        dx, dy = (sum(down[:, i, None] * row[None] for i, row in enumerate(along[:, k])) for k in (0, 1))
         return dx, dy
 
     def _at_pixels(self, x: Array, y: Array) -> tuple[Array, Array]:
@@ -106,7 +107,7 @@ class Displacement(NamedTuple):
 
     def _at_points(self, x: Array, y: Array) -> tuple[Array, Array]:
         across, down = self._weights(x, y)
-        moved = jnp.einsum("ijk,...i,...j->...k", self.grid, down, across, precision="highest")
+        moved = (down[..., :, None, None] * across[..., None, :, None] * self.grid[(None,) * x.ndim]).sum((-3, -2))
         return moved[..., 0], moved[..., 1]
 
     def _weights(self, x: Array, y: Array) -> tuple[Array, Array]:
