@@ -63,7 +63,10 @@ def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
         specs = tuple(jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype) for leaf in leaves)
         return draw(_placed(key, mesh, ALL), _placed(ids, mesh, AXIS), structure, specs)
 
-    return Batch(draw_checked, lambda params, examples: apply(*_placed((params, examples), mesh, AXIS)))
+    def apply_placed(params, examples):
+        return apply(*_placed((params, examples), mesh, AXIS))
+
+    return Batch(draw_checked, apply if mesh is None else apply_placed)
 
 
 def _apply(op: Op, params: Any, examples: Any) -> Any:
