@@ -5,6 +5,7 @@ picture's true `extent` (height, width); whatever a padded picture holds beyond 
 """
 
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -58,11 +59,21 @@ def move_known(image: Array, lattice: Lattice, extent: tuple, after: Frame, fill
     image = jnp.swapaxes(image, 0, 1) if lattice.turned else image
     backwards = [axis for axis, sign in zip((1, 0), lattice.sign, strict=True) if sign < 0]
     image = jax.lax.rev(image, backwards)
-    padding = [(0, 0, 0)] * image.ndim
-    for axis, sign, offset in zip((1, 0), lattice.sign, lattice.offset, strict=True):
-        before = int(offset) if sign > 0 else int(offset) - image.shape[axis] + 1
-        padding[axis] = (before, after.size[axis] - image.shape[axis] - before, 0)
-    return _cut(jax.lax.pad(image, value, padding), after.extent, value)
+    before = [
+        int(offset) if sign > 0 else int(offset) - length + 1
+        for length, sign, offset in zip(image.shape[1::-1], lattice.sign, lattice.offset, strict=True)
+    ]
+    return _cut(_padded(image, before[::-1], after.size, value), after.extent, value)
+
+
+def _padded(image: Array, before: list[int], size: tuple[int, int], value: Array) -> Array:
+    """Room before each of the first two axes, negative to cut, and after them to reach `size`."""
+    inner = math.prod(image.shape[2:])
+    after = [new - old - room for new, old, room in zip(size, image.shape, before, strict=False)]
+    # Rows of [W * C] values fill vector registers; [W, 3] would not.
+    rows = image.reshape(image.shape[0], -1)
+    rows = jax.lax.pad(rows, value, [(before[0], after[0], 0), (before[1] * inner, after[1] * inner, 0)])
+    return rows.reshape(*size, *image.shape[2:])
 
 
 def _cut(image: Array, extent: tuple, value: Array) -> Array:
