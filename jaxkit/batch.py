@@ -16,7 +16,9 @@ AXIS, ALL = "split", "whole"
 
 @dataclasses.dataclass(frozen=True)
 class Batch:
-    """A compiled op over a batch; made by `batch`. `f(key, ids, examples)` is `f.apply(f.draw(key, ids, examples), examples)`.
+    """A compiled op over a batch, made by `batch`.
+
+    `f(key, ids, examples)` is `f.apply(f.draw(key, ids, examples), examples)`.
 
     Attributes:
       draw: `(key, ids, examples or their specs) -> params`, every leaf with a leading axis B. For logging.
@@ -34,10 +36,10 @@ class Batch:
 def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
     """Compiles `op` for batches: `f(key, ids, examples) -> examples`.
 
-    Every example draws with `fold_in(key, id)`: its result does not depend on its place in the batch, the batch size
-    or the number of devices. Fold the epoch into `key`, and let `ids` number the data set. Drawing and applying are
-    two programs, so that replayed params give the bits that the call gave. Batches of over 32 MiB are computed in parts,
-    which bounds the memory for intermediate results and keeps them close to the cores.
+    Every example draws with `fold_in(key, id)`: its result does not depend on its place in the batch, on the batch
+    size or on the number of devices. Fold the epoch into `key`, and let `ids` number the data set. Drawing and applying
+    are two programs, so that replayed params give the bits that the call gave. Batches of over 32 MiB are computed in
+    parts, which bounds the memory for intermediate results.
 
     Args:
       op: acts on one example.
@@ -47,12 +49,12 @@ def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
       A `Batch`. Leaves of `examples` have a leading axis B; `ids` is `[B]` integer; `key` is a typed key.
 
     Raises:
-      ValueError: when built, if `op` is not an `Op`; when called, if `ids` and the leaves of `examples` disagree about B,
-        or B is not a multiple of the number of devices.
+      ValueError: when built, if `op` is not an `Op`; when called, if `ids` and the leaves of `examples` disagree
+        about B, or B is not a multiple of the number of devices.
       TypeError: when called, if `key` is not a typed key (`jax.random.key(0)`).
     """
     if not isinstance(op, Op):
-        raise ValueError(f"batch takes an op, got {op!r}. Call the factory (rotate(), not rotate) or wrap with stateless")
+        raise ValueError(f"batch takes an op, got {op!r}. Call the factory: rotate(), not rotate; or use stateless")
     apply = jax.jit(_spread(functools.partial(_apply, op), mesh, (AXIS, AXIS)))
     draw = jax.jit(functools.partial(_draw, op, mesh), static_argnums=(2, 3))
 

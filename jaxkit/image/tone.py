@@ -79,12 +79,12 @@ def pointwise(name: str, draw: Callable[[Array], Any], curve: Curve) -> Op:
 def brightness_contrast(
     *, brightness: tuple[float, float] = (-0.2, 0.2), contrast: tuple[float, float] = (0.8, 1.2)
 ) -> Op:
-    """Scales about mid grey by `contrast` and adds `brightness`: `(v - 0.5) * contrast + 0.5 + brightness`, v in [0, 1].
+    """Scales about mid grey and shifts: `(v - 0.5) * contrast + 0.5 + brightness`, v in [0, 1].
 
     Both are drawn uniformly and on their own; the drawn contrast is the factor minus one.
 
     Raises:
-      ValueError: when built, if `brightness` is not a (low, high) within [-1, 1], or `contrast` one of numbers >= 0.
+      ValueError: when built, if `brightness` is no (low, high) within [-1, 1], or `contrast` no non-negative one.
     """
     shifts = interval("brightness", brightness, least=-1.0, most=1.0)
     low, high = interval("contrast", contrast, least=0.0)

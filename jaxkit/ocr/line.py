@@ -47,7 +47,7 @@ def curve(
       periods: waves along the line under `sine`. Drawn uniformly.
 
     Raises:
-      ValueError: when built, if a range is not a finite (low, high), `periods` has negative ends, or the kind is unknown.
+      ValueError: when built, if a range is no finite (low, high), `periods` has negative ends, or the kind is unknown.
     """
     rises = interval("height", height, least=-1.0, most=1.0)
     waves = interval("periods", periods, least=0.0)

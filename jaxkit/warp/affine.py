@@ -71,7 +71,7 @@ def flip(*, horizontal: float = 0.5, vertical: float = 0.0) -> Op:
 
 
 def quarter_turn(*, turns: int = 1) -> Op:
-    """Turns by `turns` times 90 degrees counter-clockwise, as `numpy.rot90`; odd turns exchange height and width. Exact.
+    """Turns by `turns` times 90 degrees counter-clockwise, as `numpy.rot90`; odd turns swap height and width. Exact.
 
     Raises:
       ValueError: when built, if `turns` is not an int.

@@ -58,7 +58,7 @@ class Warp:
 def geometric(
     name: str, draw: Callable[[Array, Any], Any], move: Move, *, neutral: bool = True, **settings: Any
 ) -> Op:
-    """An op from a draw of values and a move that turns them into a coordinate stage; `settings` are fields of `Warp`."""
+    """An op from a draw of values and a move that turns them into a coordinate stage; `settings` are those of `Warp`."""
     return Op(lambda key, spec: (draw(key, spec),), Warp((move,), **settings), name=name, neutral=neutral)
 
 
@@ -80,7 +80,7 @@ def fuse(*ops: Op, border: str = "constant", fill: float = 0, fill_mask: float =
     edge = Edge(one_of_names("border", border, BORDERS), fill, fill_mask)
     for op in ops:
         if not (isinstance(op.apply, Warp) and op.apply.fusable):
-            raise ValueError(f"fuse takes ops that only move pixels; {op.name!r} is none. Put it beside the fuse in a chain")
+            raise ValueError(f"fuse takes ops that only move pixels, not {op.name!r}; chain that with the fuse instead")
         if op.apply.edge not in (None, edge):
             raise ValueError(f"{op.name!r} reads with {op.apply.edge}, the fuse around it with {edge}; make them equal")
     moves = sum((op.apply.moves for op in ops), ())

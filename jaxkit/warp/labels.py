@@ -20,7 +20,8 @@ def push_points(stages: list, points: Array | None) -> Array | None:
 def push_boxes(stages: list, boxes: Array | None) -> Array | None:
     """Moves `[N, 4]` float32 (x0, y0, x1, y1) in the edge frame: the upright box around the moved outline.
 
-    The outline is followed at its corners and the middles of its sides. Boxes may leave the picture; nothing is clipped.
+    The outline is followed at its corners and the middles of its sides. Boxes may leave the picture: they are not
+    clipped.
     """
     if boxes is None:
         return None

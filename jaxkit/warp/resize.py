@@ -15,6 +15,7 @@ from jaxkit.warp.geometry import Edge, geometric, scaled_extent
 from jaxkit.warp.stages import Affine
 
 Array = jax.Array
+MOST_PHASES = 8
 
 
 def resize(*, size: tuple[int, int] = (32, 256), antialias: bool = True) -> Op:
@@ -22,7 +23,7 @@ def resize(*, size: tuple[int, int] = (32, 256), antialias: bool = True) -> Op:
 
     With `antialias` a triangular filter as wide as the reduction, renormalised at the edges: what Pillow's BILINEAR
     and `jax.image.resize` do. That is more than coordinates say, so it stands beside a `fuse`, before or after.
-    Without, one bilinear read, what OpenCV's INTER_LINEAR does; it can be part of a `fuse`. Enlarging, both are the same.
+    Without, one bilinear read, what OpenCV's INTER_LINEAR does; it can be part of a `fuse`. Enlarging, both are equal.
     uint8 is rounded after rows and after columns.
 
     Raises:
@@ -56,13 +57,34 @@ def _filter(image: Array, size: tuple[int, int], extent: tuple, antialias: bool)
 
 def _sum_taps(values: Array, weights: Array, *, places: np.ndarray) -> Array:
     """`[N, L, K]` to `[N, L', K]`: sums over taps along the middle axis, `places` and `weights` `[taps, L']`."""
+    before, after = values.shape[1], places.shape[1]
+    phases = after // math.gcd(before, after)
+    if phases > MOST_PHASES:
+        return _weighted(values, weights, [np.clip(place, 0, before - 1) for place in places])
+    # Every so many columns the pattern repeats: slices with a stride, several times faster than gathers.
+    low, high = max(0, -int(places.min())), max(0, int(places.max()) - before + 1)
+    padded = jnp.pad(values, ((0, 0), (low, high), (0, 0)), mode="edge")
+    parts = [
+        _weighted(padded, weights[:, phase::phases], [_strided(place[phase::phases] + low) for place in places])
+        for phase in range(phases)
+    ]
+    return jnp.stack(parts, 2).reshape(values.shape[0], after, values.shape[2])
+
+
+def _strided(places: np.ndarray) -> slice:
+    step = int(places[1] - places[0]) if len(places) > 1 else 1
+    return slice(int(places[0]), int(places[-1]) + 1, step)
+
+
+def _weighted(values: Array, weights: Array, taps: list) -> Array:
     total = 0.0
-    for tap, weight in zip(_picked(values, places), weights[:, None, :, None], strict=True):
+    for tap, weight in zip(taps, weights[:, None, :, None], strict=True):
+        taken = values[:, tap] if isinstance(tap, slice) else values.at[:, tap].get(mode="promise_in_bounds")
         if values.dtype == jnp.uint8:
-            total = total + tap.astype(jnp.float32) * weight
+            total = total + taken.astype(jnp.float32) * weight
         else:
             # Padding may hold NaN, which no zero weight would hide.
-            total = total + jnp.where(weight > 0, tap, 0) * weight.astype(values.dtype)
+            total = total + jnp.where(weight > 0, taken, 0) * weight.astype(values.dtype)
     return jnp.round(total).astype(jnp.uint8) if values.dtype == jnp.uint8 else total
 
 
@@ -76,13 +98,3 @@ def _taps(before: int, after: int, true_length, antialias: bool) -> tuple[np.nda
     used = weights.any(1)
     places, weights = places[used], jnp.where((places >= 0) & (places < true_length), weights, 0.0)[used]
     return places, weights / jnp.maximum(weights.sum(0, keepdims=True), 1e-6)
-
-
-def _picked(values: Array, places: np.ndarray) -> list[Array]:
-    """Columns at static places `[taps, L']`; evenly spaced ones by strided slices, several times faster than gathers."""
-    last, steps = values.shape[1] - 1, np.unique(np.diff(places, axis=1))
-    low, high = max(0, -int(places.min())), max(0, int(places.max()) - last)
-    if len(steps) != 1 or steps[0] <= 0 or max(low, high) > last:
-        return [values.at[:, np.clip(place, 0, last)].get(mode="promise_in_bounds") for place in places]
-    padded = jnp.pad(values, ((0, 0), (low, high), (0, 0)), mode="edge")
-    return [padded[:, place[0] + low : place[-1] + low + 1 : int(steps[0])] for place in places]
