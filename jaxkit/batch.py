@@ -14,6 +14,7 @@ from jaxkit.op import Op
 CHUNK_BYTES = 2**25
 AXIS, ALL = "split", "whole"
 
+
 @dataclasses.dataclass(frozen=True)
 class Batch:
     """A compiled op over a batch, made by `batch`.

@@ -141,4 +141,3 @@ def _not_integer(result: Any) -> str | None:
 def _level_gap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Exact absolute difference of integers, as uint64 (the difference of two int64 can need the 64th bit)."""
     return np.maximum(a, b).astype(np.uint64) - np.minimum(a, b).astype(np.uint64)
-

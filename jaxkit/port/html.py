@@ -27,13 +27,17 @@ def page(records: Sequence[Mapping[str, Any]], pictures: Sequence[Sequence[Pictu
     shown = pictures or [()] * len(records)
     ports = [_port(*pair, f"port-{number}") for number, pair in enumerate(zip(records, shown, strict=True), 1)]
     tones = [port["tone"] for port in ports]
-    return _environment().get_template("report.html.j2").render(
-        ports=ports,
-        style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
-        started=records[0]["started"] if records else "",
-        environment=records[0]["environment"] if records else {},
-        passed=tones.count("good"),
-        nothing=wording.NOTHING,
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            ports=ports,
+            style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
+            started=records[0]["started"] if records else "",
+            environment=records[0]["environment"] if records else {},
+            passed=tones.count("good"),
+            nothing=wording.NOTHING,
+        )
     )
 
 

@@ -69,4 +69,3 @@ def time_at(times: Mapping[str, Any], size: str) -> str:
         return wording.NOTHING
     largest = max(times, key=float)
     return f"{wording.seconds(times[largest]['median_s'])} (size {largest})"
-

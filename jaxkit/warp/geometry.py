@@ -55,10 +55,8 @@ class Warp:
         return resample(self, params, sample)
 
 
-def geometric(
-    name: str, draw: Callable[[Array, Any], Any], move: Move, *, neutral: bool = True, **settings: Any
-) -> Op:
-    """An op from a draw of values and a move that turns them into a coordinate stage; `settings` are those of `Warp`."""
+def geometric(name: str, draw: Callable[[Array, Any], Any], move: Move, *, neutral: bool = True, **settings: Any) -> Op:
+    """An op from a draw of values and a move that turns them into a stage; `settings` are those of `Warp`."""
     return Op(lambda key, spec: (draw(key, spec),), Warp((move,), **settings), name=name, neutral=neutral)
 
 

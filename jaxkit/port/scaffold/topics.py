@@ -108,7 +108,7 @@ TOPICS = {
     "index": Topic(
         "computed index",
         "Out of bounds raises in NumPy; JAX clamps when it reads and drops what it writes. Negative ones wrap in both.",
-        "Show that it stays inside, pad the array, or say it: `x.at[i].get(mode=\"fill\", fill_value=0)`.",
+        'Show that it stays inside, pad the array, or say it: `x.at[i].get(mode="fill", fill_value=0)`.',
     ),
     "slice": Topic(
         "computed slice",
