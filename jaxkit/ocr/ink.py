@@ -82,6 +82,7 @@ def _least(before: Array, middle: Array, after: Array) -> Array:
 
 def _towards(image: Array, target: Array, share: Array) -> Array:
     if image.dtype != jnp.uint8:
-        return image + (target - image) * share.astype(image.dtype)
+        share = share.astype(image.dtype)
+        return image * (1 - share) + target * share
     start = image.astype(jnp.float32)
     return to_uint8(start + (target.astype(jnp.float32) - start) * share)
