@@ -144,20 +144,28 @@ def _seam(framed: Array, extent: tuple) -> Array:
 
 
 def _read_uint8(framed: Array, x: Array, y: Array) -> Array:
-    fixed = [jnp.round((v + LEFT) * FRACTION).astype(jnp.int32) for v in (x, y)]
-    place = (fixed[1] // FRACTION) * framed.shape[1] + fixed[0] // FRACTION
-    part = (fixed[0] % FRACTION) * FRACTION + fixed[1] % FRACTION
-    if framed.shape[0] * framed.shape[1] <= 2**16:
-        return apart(_four_taps, framed, place.astype(jnp.uint32) << 16 | part.astype(jnp.uint32))
-    return apart(_four_taps, framed, place, part.astype(jnp.uint16))
+    x, y = (jnp.round((position + LEFT) * FRACTION).astype(jnp.int32) for position in (x, y))
+    if framed.shape[0] * framed.shape[1] > 2**16:
+        return apart(_blend_fixed, framed, x, y)
+    # Both coordinates of a small picture fit in one word: less to store and to read.
+    place = (y // FRACTION) * framed.shape[1] + x // FRACTION
+    part = (x % FRACTION) * FRACTION + y % FRACTION
+    return apart(_blend_packed, framed, place.astype(jnp.uint32) << 16 | part.astype(jnp.uint32))
 
 
-def _four_taps(framed: Array, *packed: Array) -> Array:
-    height, width, channels = framed.shape
-    place, part = packed if len(packed) == 2 else (packed[0] >> 16, packed[0] & 0xFFFF)
-    place, part = place.astype(jnp.int32), part.astype(jnp.int32)
-    right, lower = (part // FRACTION)[..., None], (part % FRACTION)[..., None]
-    pixels = framed.reshape(-1, channels)
+def _blend_fixed(framed: Array, x: Array, y: Array) -> Array:
+    return _four_taps(framed, (y // FRACTION) * framed.shape[1] + x // FRACTION, x % FRACTION, y % FRACTION)
+
+
+def _blend_packed(framed: Array, packed: Array) -> Array:
+    place, part = (packed >> 16).astype(jnp.int32), (packed & 0xFFFF).astype(jnp.int32)
+    return _four_taps(framed, place, part // FRACTION, part % FRACTION)
+
+
+def _four_taps(framed: Array, place: Array, right: Array, lower: Array) -> Array:
+    """`[H', W', C]` from the pixels at `place`, beside and below it, by parts of 256 to the right and down."""
+    width, pixels = framed.shape[1], framed.reshape(-1, framed.shape[2])
+    right, lower = right[..., None], lower[..., None]
     tap = lambda step: pixels.at[place + step].get(mode="promise_in_bounds").astype(jnp.int32)  # noqa: E731
     above = tap(0) * (FRACTION - right) + tap(1) * right
     below = tap(width) * (FRACTION - right) + tap(width + 1) * right
