@@ -23,6 +23,17 @@ def interval(where: str, value: Any, *, least: float = -math.inf, most: float = 
     return low, high
 
 
+def number(where: str, value: Any) -> float:
+    """`value`, a finite number.
+
+    Raises:
+      ValueError: if it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{where} must be one finite number, got {value!r}")
+    return value
+
+
 def probability(where: str, value: Any) -> float:
     """`value` as a float in [0, 1].
 

@@ -33,6 +33,19 @@ def fold(position: Array, length: Array, border: str) -> Array:
     return jnp.clip(inside, 0.0, last)
 
 
+def fill_value(fill: float, dtype: jnp.dtype) -> Array:
+    """A fill as a scalar of the picture's dtype.
+
+    Raises:
+      ValueError: when traced, if an integer picture cannot hold it.
+    """
+    if jnp.issubdtype(dtype, jnp.integer):
+        limits = jnp.iinfo(dtype)
+        if fill != int(fill) or not limits.min <= fill <= limits.max:
+            raise ValueError(f"a picture of {dtype} is filled with a whole number that it can hold, not {fill!r}")
+    return jnp.asarray(fill, dtype)
+
+
 def inside(position: Array, length: Array) -> Array:
     """Whether integer coordinates lie in the picture, along one axis."""
     return (position >= 0) & (position < length)

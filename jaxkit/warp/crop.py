@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.op import Op
-from jaxkit.ranges import size_pair
+from jaxkit.ranges import number, size_pair
 from jaxkit.warp.frame import Frame
 from jaxkit.warp.geometry import Edge, geometric
 from jaxkit.warp.lattice import Lattice
@@ -42,9 +42,10 @@ def pad_to(*, size: tuple[int, int] = (64, 512), fill: float = 0) -> Op:
     With the size that the picture already has, it refills the padding. Inside a `fuse`, give the fuse the same fill.
 
     Raises:
-      ValueError: when built, if `size` is not two positive ints; when traced, if the picture is larger than `size`.
+      ValueError: when built, if `size` is not two positive ints or `fill` no finite number; when traced, if the picture
+        is larger than `size`, or of integers and cannot hold the fill.
     """
-    size = size_pair("size", size)
+    size, fill = size_pair("size", size), number("fill", fill)
 
     def move(_, frame):
         _check(frame.size, size, "pad_to", fits=frame.size[0] <= size[0] and frame.size[1] <= size[1])

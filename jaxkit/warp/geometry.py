@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.op import Op, chain
-from jaxkit.ranges import one_of_names
+from jaxkit.ranges import number, one_of_names
 from jaxkit.records import Sample, extent
 from jaxkit.warp.border import BORDERS
 from jaxkit.warp.frame import Frame
@@ -72,10 +72,11 @@ def fuse(*ops: Op, border: str = "constant", fill: float = 0, fill_mask: float =
       fill_mask: the same for the mask.
 
     Raises:
-      ValueError: when built, if a member is not geometric, the border is unknown, or a member has another border.
+      ValueError: when built, if a member is not geometric, the border is unknown, a member has another border, or a
+        fill is not a finite number; when traced, if an integer picture cannot hold the fill.
     """
     drawn = chain(*ops).draw
-    edge = Edge(one_of_names("border", border, BORDERS), fill, fill_mask)
+    edge = Edge(one_of_names("border", border, BORDERS), number("fill", fill), number("fill_mask", fill_mask))
     for op in ops:
         if not (isinstance(op.apply, Warp) and op.apply.fusable):
             raise ValueError(f"fuse takes ops that only move pixels, not {op.name!r}; chain that with the fuse instead")

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.boundary import apart
-from jaxkit.warp.border import fold, inside
+from jaxkit.warp.border import fill_value, fold, inside
 from jaxkit.warp.frame import Frame
 from jaxkit.warp.lattice import Lattice
 
@@ -54,7 +54,7 @@ def read_lattice(image: Array, x: Array, y: Array, extent: tuple, border: str, f
 
 def move_known(image: Array, lattice: Lattice, extent: tuple, after: Frame, fill: float) -> Array:
     """`[H, W, ...]` moved by a map that is part of the program, to the size of `after`, the fill around it."""
-    value = jnp.asarray(fill, image.dtype)
+    value = fill_value(fill, image.dtype)
     image = _cut(image, extent, value)
     image = jnp.swapaxes(image, 0, 1) if lattice.turned else image
     backwards = [axis for axis, sign in zip((1, 0), lattice.sign, strict=True) if sign < 0]
@@ -110,7 +110,7 @@ def _take(image: Array, column: Array, row: Array, extent: tuple, border: str, f
 def _filled(taken: Array, keep: Array, border: str, fill: float) -> Array:
     if border != "constant":
         return taken
-    return jnp.where(keep.reshape(keep.shape + (1,) * (taken.ndim - 2)), taken, jnp.asarray(fill, taken.dtype))
+    return jnp.where(keep.reshape(keep.shape + (1,) * (taken.ndim - 2)), taken, fill_value(fill, taken.dtype))
 
 
 def _read_floating(image: Array, x: Array, y: Array, *extent: Array, border: str, fill: float) -> Array:
@@ -126,7 +126,7 @@ def _read_floating(image: Array, x: Array, y: Array, *extent: Array, border: str
 def _framed(image: Array, extent: tuple, border: str, fill: float) -> Array:
     """The picture in a frame that the taps of every folded coordinate stay inside: `[H + 3, W + 3, C]`."""
     height, width, channels = image.shape
-    value = jnp.asarray(fill, image.dtype)
+    value = fill_value(fill, image.dtype)
     rows = _cut(image, extent, value).reshape(height, width * channels)
     # Concatenated rows pad several times faster on CPUs than jnp.pad.
     side = [jnp.full((height, edge * channels), value) for edge in (LEFT, RIGHT)]
