@@ -58,7 +58,7 @@ CATALOGUE = (
         random=False,
         unpadded=use(warp.resize, size=(12, 45), antialias=False),
     ),
-    Entry("fuse", use(warp.fuse, warp.elastic(pixels=(0, 1)), warp.rotate(), warp.shear(), border="edge"), "moves"),
+    Entry("fuse", use(warp.fuse, warp.elastic(pixels=(0, 1)), warp.rotate(), border="edge"), "moves"),
     Entry("brightness_contrast", use(image.brightness_contrast), "pixels"),
     Entry("gamma", use(image.gamma), "pixels"),
     Entry("invert", use(image.invert), "pixels", levels=0),
@@ -75,13 +75,12 @@ CATALOGUE = (
 COMBINED = (
     Entry("maybe_gated", use(maybe, image.gaussian_blur()), "pixels"),
     Entry("maybe_compacted", use(maybe, warp.quarter_turn(turns=2), 0.4), "moves", levels=0, exact=True),
-    Entry("one_of", use(one_of, warp.translate(), image.gaussian_blur(), warp.quarter_turn(turns=2)), "moves"),
+    Entry("one_of", use(one_of, warp.quarter_turn(turns=2), image.gaussian_blur(), warp.flip()), "moves"),
     Entry(
         "line_chain",
         use(
             chain,
-            warp.fuse(warp.rotate(), warp.elastic(), border="reflect101"),
-            ocr.stroke_width(),
+            warp.fuse(warp.rotate(), warp.shear(), border="reflect101"),
             image.gaussian_blur(),
             image.tone(image.gamma(), image.brightness_contrast()),
             image.gaussian_noise(),

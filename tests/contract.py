@@ -10,8 +10,10 @@ from jaxkit import Batch, Op, Sample, batch
 from tests.catalogue import Entry
 
 SIZE = (24, 40)
-EXTENTS = ((18, 30), (24, 40), (7, 11))
-IDS = np.arange(len(EXTENTS))
+COUNT = 8
+MEMBERS = range(3)
+EXTENTS = ((18, 30), (24, 40), (7, 11), (1, 40), (24, 1), (23, 39), (12, 20), (2, 3))
+IDS = np.arange(COUNT)
 FLOAT_SLACK = 3e-5
 POINT_SLACK = 2e-3
 MASK_SLACK = 0.01
@@ -36,7 +38,7 @@ def single(entry: Entry):
 
 
 @functools.cache
-def pictures(dtype: str, *, count: int = len(EXTENTS), size: tuple = SIZE, channels: int = 3) -> Sample:
+def pictures(dtype: str, *, count: int = COUNT, size: tuple = SIZE, channels: int = 3) -> Sample:
     """Noise, the hardest picture, with labels; the same values for all dtypes, up to their precision."""
     rng = np.random.default_rng(7)
     levels = rng.integers(0, 256, (count, *size, channels), dtype=np.uint8)

@@ -14,7 +14,6 @@ from tests.catalogue import ALL
 from tests.contract import IDS, assert_same, drawn, mapped, op, pictures, result, spec_of
 
 CHUNKED = [entry for entry in ALL if entry.name in ("rotate", "gaussian_noise", "maybe_compacted")]
-EIGHT = np.arange(8)
 NO_LABELS = {"points": None, "boxes": None, "quads": None}
 
 
@@ -43,12 +42,10 @@ def test_replay_gives_the_same_bits(entry):
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", ALL, ids=[entry.name for entry in ALL])
 def test_eight_devices_give_the_bits_of_one(entry, mesh):
-    samples, key = pictures("uint8", count=8), jax.random.key(3)
     spread = batch(op(entry), mesh=mesh)
-    params = spread.draw(key, EIGHT, samples)
-    assert_same(params, mapped(entry).draw(key, EIGHT, samples))
-    out = spread.apply(params, samples)
-    alone = mapped(entry).apply(params, samples)
+    params = spread.draw(jax.random.key(3), IDS, pictures("uint8"))
+    assert_same(params, drawn(entry))
+    out, alone = spread.apply(params, pictures("uint8")), result(entry, "uint8")
     assert_same(out.replace(**NO_LABELS), alone.replace(**NO_LABELS))
     # One label per device is another vector width than eight, so another order of fused multiply-adds.
     for name in NO_LABELS:
@@ -58,9 +55,9 @@ def test_eight_devices_give_the_bits_of_one(entry, mesh):
 
 def test_a_mesh_of_two_axes_spreads_over_both(mesh):
     grid = jax.sharding.Mesh(mesh.devices.reshape(2, 4), ("host", "chip"))
-    f, samples = batch(image.gaussian_noise(), mesh=grid), pictures("uint8", count=8)
-    out = f(jax.random.key(0), EIGHT, samples)
-    assert_same(out, batch(image.gaussian_noise())(jax.random.key(0), EIGHT, samples))
+    f, samples = batch(image.gaussian_noise(), mesh=grid), pictures("uint8")
+    out = f(jax.random.key(0), IDS, samples)
+    assert_same(out, batch(image.gaussian_noise())(jax.random.key(0), IDS, samples))
     assert {shard.data.shape[0] for shard in out.image.addressable_shards} == {1}
 
 
@@ -144,4 +141,4 @@ def test_params_of_another_size_are_refused():
     f = batch(image.gamma())
     params = f.draw(jax.random.key(0), [0, 1], TWO)
     with pytest.raises(ValueError):
-        f.apply(params, pictures("uint8"))
+        f.apply(params, pictures("uint8", count=3))

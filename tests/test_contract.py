@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from jaxkit import Op, Sample, chain
-from tests.catalogue import ALL
+from tests.catalogue import ALL, CATALOGUE
 from tests.contract import (
     EXTENTS,
     IDS,
+    MEMBERS,
     SIZE,
     assert_close,
     assert_images,
@@ -27,7 +28,6 @@ from tests.contract import (
 )
 
 DTYPES = ("uint8", "float32")
-LAST = len(EXTENTS) - 1
 
 
 def every(entries):
@@ -36,19 +36,17 @@ def every(entries):
     return pytest.mark.parametrize("entry", entries, ids=[entry.name for entry in entries])
 
 
-@every(ALL)
-def test_jit_equals_eager(entry):
-    params, sample = member(drawn(entry), 1), member(pictures("uint8"), 1)
-    assert_close(single(entry)(params, sample), op(entry).apply(params, sample), entry)
+@every(CATALOGUE)
+def test_the_compiled_batch_equals_the_eager_op(entry):
+    alone = op(entry).apply(member(drawn(entry), 1), member(pictures("uint8"), 1))
+    assert_close(member(result(entry, "uint8"), 1), alone, entry)
 
 
 @every(ALL)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_vmap_equals_the_loop(entry, dtype):
-    whole = result(entry, dtype)
-    for index in range(len(EXTENTS)):
-        alone = single(entry)(member(drawn(entry), index), member(pictures(dtype), index))
-        assert_close(member(whole, index), alone, entry)
+def test_vmap_equals_the_compiled_loop(entry):
+    for index in MEMBERS:
+        alone = single(entry)(member(drawn(entry), index), member(pictures("float32"), index))
+        assert_close(member(result(entry, "float32"), index), alone, entry)
 
 
 @every(ALL)
@@ -81,11 +79,9 @@ def test_same_key_gives_the_same_bits(entry):
 
 @every(entry for entry in ALL if entry.random)
 def test_another_key_gives_another_result(entry):
-    ids = np.arange(len(EXTENTS) * 4).reshape(-1, len(EXTENTS))
-    others = [mapped(entry)(jax.random.key(4), row, pictures("uint8")) for row in ids]
-    different = {np.asarray(other.image).tobytes() for other in others}
-    assert len(different) > 1
-    assert any(not np.array_equal(other.image, result(entry, "uint8").image) for other in others)
+    others = [mapped(entry)(jax.random.key(seed), IDS, pictures("uint8")) for seed in (3, 4, 5)]
+    assert_same(others[0], result(entry, "uint8"))
+    assert len({np.asarray(other.image).tobytes() for other in others}) == 3
 
 
 @every(entry for entry in ALL if not entry.random)
@@ -111,7 +107,7 @@ def test_uint8_agrees_with_float(entry):
 def test_padding_changes_no_valid_value(entry, dtype):
     one, other = (mapped(entry).apply(drawn(entry), padded(dtype, garbage)) for garbage in (99, 201))
     np.testing.assert_array_equal(one.valid, other.valid)
-    for index in range(len(EXTENTS)):
+    for index in IDS:
         left, right = (crop(member(sample, index), *one.valid[index].tolist()) for sample in (one, other))
         assert_same(left, right)
         assert np.isfinite(np.asarray(left.image)).all()
@@ -119,11 +115,10 @@ def test_padding_changes_no_valid_value(entry, dtype):
 
 
 @every(ALL)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_a_padded_picture_is_treated_as_the_unpadded_one(entry, dtype):
-    inside = member(mapped(entry).apply(drawn(entry), padded(dtype, 99)), 0)
+def test_a_padded_picture_is_treated_as_the_unpadded_one(entry):
+    inside = member(mapped(entry).apply(drawn(entry), padded("float32", 99)), 0)
     alone = jax.jit((entry.unpadded or entry.recipe)().apply)
-    expected = alone(member(drawn(entry), 0), crop(member(pictures(dtype), 0), *EXTENTS[0]))
+    expected = alone(member(drawn(entry), 0), crop(member(pictures("float32"), 0), *EXTENTS[0]))
     height, width = expected.image.shape[:2] if expected.valid is None else expected.valid.tolist()
     assert inside.valid.tolist() == [height, width]
     assert_close(crop(inside, height, width), crop(expected, height, width), entry)
@@ -150,8 +145,8 @@ def test_gradients_are_finite_and_follow_differences(entry):
         return jax.value_and_grad(loss, argnums=(0, 1), allow_int=True)(image, own)
 
     _, at = slopes(sample.image, params)
-    ahead, behind = (slopes(sample.image + step * direction, params)[0] for step in (5e-4, -5e-4))
-    np.testing.assert_allclose(jnp.vdot(at[0], direction), (ahead - behind) / 1e-3, atol=0.05 * np.linalg.norm(at[0]))
+    ahead, behind = (slopes(sample.image + step * direction, params)[0] for step in (1e-4, -1e-4))
+    np.testing.assert_allclose(jnp.vdot(at[0], direction), (ahead - behind) / 2e-4, atol=0.05 * np.linalg.norm(at[0]))
     black, none = jnp.zeros_like(sample.image), jax.tree.map(jnp.zeros_like, params) if op(entry).neutral else params
     for found in (at, slopes(sample.image, none)[1], slopes(black, params)[1], slopes(black, none)[1]):
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(found) if leaf.dtype == np.float32)
@@ -169,7 +164,7 @@ def test_a_hundred_calls_compile_once(entry, programs):
 
 @every(ALL)
 def test_results_do_not_depend_on_the_batch(entry):
-    order = np.array([2, 0, 1])
+    order = np.array([2, 7, 1, 0, 4, 3, 6, 5])
     shuffled = mapped(entry)(jax.random.key(3), IDS[order], jax.tree.map(lambda leaf: leaf[order], pictures("uint8")))
     assert_same(shuffled, jax.tree.map(lambda leaf: leaf[order], result(entry, "uint8")))
     first = jax.tree.map(lambda leaf: leaf[:1], pictures("uint8"))
@@ -229,13 +224,13 @@ def _scene() -> Sample:
         boxes=np.array([[16, 9, 23, 14]], np.float32),
         quads=corners[None],
     )
-    return jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * len(EXTENTS)), one)
+    return jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * len(IDS)), one)
 
 
 @every(entry for entry in ALL if entry.kind in ("moves", "resizes"))
 def test_image_mask_points_boxes_and_quads_move_together(entry):
     moved = mapped(entry).apply(drawn(entry), _scene())
-    for index in range(len(EXTENTS)):
+    for index in IDS:
         one = jax.tree.map(np.asarray, member(moved, index))
         y, x = np.mgrid[: one.image.shape[0], : one.image.shape[1]]
         weight = np.where(one.image[..., 0] > 0.3, one.image[..., 0], 0.0)

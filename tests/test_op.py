@@ -135,5 +135,5 @@ def test_fuse_and_tone_draw_as_chain_does():
 
 def test_tone_equals_chain_bit_for_bit():
     curves = image.gamma(), image.brightness_contrast(), image.invert(), image.gamma(exponent=(0.3, 3.0))
-    key, sample, ids = jax.random.key(4), pictures("uint8"), np.arange(3)
+    key, sample, ids = jax.random.key(4), pictures("uint8"), np.arange(8)
     assert_same(batch(image.tone(*curves))(key, ids, sample), batch(chain(*curves))(key, ids, sample))

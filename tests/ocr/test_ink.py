@@ -1,5 +1,6 @@
 """Thickness of strokes against a loop."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ def _picture(rng, dtype, shape):
     return rng.integers(0, 256, shape).astype(np.uint8) if dtype == "uint8" else rng.random(shape, np.float32)
 
 
+STROKE = {p: jax.jit(ocr.stroke_width(pixels=(-2.0, 2.0), polarity=p).apply) for p in ("dark", "light")}
+
+
 def _stroke(picture, growth, polarity="dark", **labels):
-    op = ocr.stroke_width(pixels=(-2.0, 2.0), polarity=polarity)
-    return np.asarray(op.apply(jnp.float32(growth), Sample(jnp.asarray(picture), **labels)).image)
+    return np.asarray(STROKE[polarity](jnp.float32(growth), Sample(jnp.asarray(picture), **labels)).image)
 
 
 @pytest.mark.parametrize("polarity", ["dark", "light"])

@@ -15,7 +15,7 @@ ALONG = (X + 0.5) / WIDTH
 def _bend(kind, rise, period=1.0, phase=0.0, image=None, **labels):
     values = tuple(jnp.float32(v) for v in (rise, period, phase))
     image = jnp.zeros((HEIGHT, WIDTH, 1)) if image is None else image
-    return ocr.curve(kind=kind).apply((values,), Sample(image, **labels))
+    return jax.jit(ocr.curve(kind=kind).apply)((values,), Sample(image, **labels))
 
 
 CURVES = {

@@ -12,13 +12,13 @@ from jaxkit import Sample, warp
 HEIGHT, WIDTH = 24, 40
 LEVELS = np.random.default_rng(4).integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
 FRACTIONS = (LEVELS / 255).astype(np.float32)
-SIZES = ((12, 20), (16, 60), (24, 17), (7, 11), (48, 80), (31, 41), (1, 1), (3, 40))
+SIZES = ((12, 20), (16, 60), (7, 11), (48, 80), (1, 1))
 EACH_SIZE = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
 def _ours(picture, size, antialias):
     op, sample = warp.resize(size=size, antialias=antialias), Sample(jnp.asarray(picture))
-    return np.asarray(op.apply(op.draw(jax.random.key(0), sample), sample).image)
+    return np.asarray(jax.jit(op.apply)(op.draw(jax.random.key(0), sample), sample).image)
 
 
 @EACH_SIZE

@@ -1,5 +1,6 @@
 """Directions and laws of the ops that keep straight lines straight."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ WIDE = jnp.asarray(np.random.default_rng(1).integers(0, 256, (6, 10, 3), dtype=n
 
 def move(op, values, image, **labels):
     """The op applied with given drawn values."""
-    return op.apply((jnp.asarray(values),), Sample(image, **labels))
+    return jax.jit(op.apply)((jnp.asarray(values),), Sample(image, **labels))
 
 
 def test_positive_angles_turn_counter_clockwise_as_displayed():

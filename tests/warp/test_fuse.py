@@ -24,8 +24,6 @@ def _smooth(count=4, dtype="float32"):
 MOVES = {
     "rotate, shear": (warp.rotate(), warp.shear()),
     "elastic, rotate": (warp.elastic(pixels=(0, 1), grid=(4, 5)), warp.rotate()),
-    "perspective, elastic": (warp.perspective(), warp.elastic(pixels=(0, 1), grid=(4, 5))),
-    "flip, scale": (warp.flip(), warp.scale()),
     "crop, rotate": (warp.random_crop(size=(20, 30)), warp.rotate(degrees=(-2, 2))),
     "turn, rotate, pad": (warp.quarter_turn(), warp.rotate(), warp.pad_to(size=(44, 32))),
     "resize, rotate": (warp.resize(size=(30, 50), antialias=False), warp.rotate()),

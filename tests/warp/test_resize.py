@@ -12,7 +12,7 @@ BOTH = pytest.mark.parametrize("antialias", [True, False], ids=["antialias", "pl
 
 def _resize(image, size, antialias, **labels):
     op, sample = warp.resize(size=size, antialias=antialias), Sample(image, **labels)
-    return op.apply(op.draw(jax.random.key(0), sample), sample)
+    return jax.jit(op.apply)(op.draw(jax.random.key(0), sample), sample)
 
 
 @BOTH
@@ -25,7 +25,7 @@ def test_the_same_size_is_the_same_picture(antialias, dtype, rng):
 
 @BOTH
 def test_a_constant_picture_stays_constant(antialias):
-    for size in ((3, 5), (20, 30), (1, 1), (9, 4)):
+    for size in ((3, 5), (20, 30), (9, 1)):
         out = _resize(jnp.full((8, 12, 2), 201, jnp.uint8), size, antialias)
         np.testing.assert_array_equal(out.image, np.full((*size, 2), 201))
 
