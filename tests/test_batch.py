@@ -14,6 +14,7 @@ from tests.catalogue import ALL
 from tests.contract import IDS, assert_same, drawn, mapped, op, pictures, result, spec_of
 
 CHUNKED = [entry for entry in ALL if entry.name in ("rotate", "gaussian_noise", "maybe_compacted")]
+ONE = next(entry for entry in ALL if entry.name == "maybe_compacted")
 NO_LABELS = {"points": None, "boxes": None, "quads": None}
 
 
@@ -42,6 +43,7 @@ def test_replay_gives_the_same_bits(entry):
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", ALL, ids=[entry.name for entry in ALL])
 def test_eight_devices_give_the_bits_of_one(entry, mesh):
+    """Each device holds a batch of one, so this also shows that results do not depend on the size of the batch."""
     spread = batch(op(entry), mesh=mesh)
     params = spread.draw(jax.random.key(3), IDS, pictures("uint8"))
     assert_same(params, drawn(entry))
@@ -71,6 +73,12 @@ def test_large_batches_are_worked_off_in_chunks_with_the_same_result(entry, monk
     used = jax.jit(chunked.apply).lower(params, samples).as_text()
     assert "stablehlo.while" in used
     assert_same(chunked.apply(params, samples).image, whole.image)
+
+
+def test_a_batch_of_one_is_the_first_of_many():
+    f, first = batch(ONE.recipe()), jax.tree.map(lambda leaf: leaf[:1], pictures("uint8"))
+    out = f(jax.random.key(3), IDS[:1], first)
+    np.testing.assert_array_equal(out.image, result(ONE, "uint8").image[:1])
 
 
 def test_each_example_draws_with_its_own_id():

@@ -163,14 +163,10 @@ def test_a_hundred_calls_compile_once(entry, programs):
 
 
 @every(ALL)
-def test_results_do_not_depend_on_the_batch(entry):
+def test_results_do_not_depend_on_the_order(entry):
     order = np.array([2, 7, 1, 0, 4, 3, 6, 5])
     shuffled = mapped(entry)(jax.random.key(3), IDS[order], jax.tree.map(lambda leaf: leaf[order], pictures("uint8")))
     assert_same(shuffled, jax.tree.map(lambda leaf: leaf[order], result(entry, "uint8")))
-    first = jax.tree.map(lambda leaf: leaf[:1], pictures("uint8"))
-    params = mapped(entry).draw(jax.random.key(3), IDS[:1], first)
-    assert_same(params, jax.tree.map(lambda leaf: leaf[:1], drawn(entry)))
-    assert_close(member(mapped(entry).apply(params, first), 0), member(result(entry, "uint8"), 0), entry)
 
 
 @every(ALL)
