@@ -1,0 +1,1 @@
+"""Uniform points from unions of ellipsoids: clouds, sampling, volume, surface, occupancy."""

@@ -1,0 +1,65 @@
+"""Positions without loss of precision: a whole cell and a float32 rest, relative to a float64 origin."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = jax.Array
+
+
+class Position(NamedTuple):
+    """Places in space: `origin + cell * step + offset`, see `Anchor`.
+
+    Attributes:
+      cell: `[..., 3]` int32.
+      offset: `[..., 3]` float32 in [0, step].
+    """
+
+    cell: Array
+    offset: Array
+
+
+class Anchor(NamedTuple):
+    """The frame of a cloud.
+
+    Attributes:
+      origin: world coordinates (x, y, z) of cell 0, float64.
+      step: edge of a cell in the units of the world, a power of two, so that products with small ints are exact.
+    """
+
+    origin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    step: float = 1.0
+
+    def place(self, world: np.ndarray) -> Position:
+        """World coordinates `[..., 3]`, float64 on the host, as cells and offsets: exact to 6e-8 of a step.
+
+        Raises:
+          ValueError: if a coordinate is not finite or lies more than 2**31 steps from the origin.
+        """
+        steps = (np.asarray(world, np.float64) - self.origin) / self.step
+        cell = np.floor(steps)
+        if not (np.abs(cell) < 2.0**31).all():
+            raise ValueError(f"coordinates must be finite and within 2**31 steps of {self.step} of {self.origin}")
+        return Position(cell.astype(np.int32), ((steps - cell) * self.step).astype(np.float32))
+
+    def to_float64(self, position: Position) -> np.ndarray:
+        """World coordinates `[..., 3]` float64, on the host."""
+        cell, offset = (np.asarray(part, np.float64) for part in position)
+        return np.asarray(self.origin) + cell * self.step + offset
+
+
+def displaced(position: Position, by: tuple[Array, Array, Array], step: Array) -> Position:
+    """`position` moved `by` three float32 components, offsets brought back into [0, step]. Traced."""
+    moved = [position.offset[..., axis] + by[axis] for axis in range(3)]
+    whole = [jnp.floor(value / step) for value in moved]
+    offset = jnp.stack([value - count * step for value, count in zip(moved, whole, strict=True)], -1)
+    return Position(position.cell + jnp.stack(whole, -1).astype(jnp.int32), offset)
+
+
+def difference(a: Position, b: Position, step: Array) -> tuple[Array, Array, Array]:
+    """The float32 components of `a - b`: whole cells first, so nothing cancels. Traced."""
+    cells = [(a.cell[..., axis] - b.cell[..., axis]).astype(jnp.float32) * step for axis in range(3)]
+    rests = [a.offset[..., axis] - b.offset[..., axis] for axis in range(3)]
+    return tuple(cell + rest for cell, rest in zip(cells, rests, strict=True))
