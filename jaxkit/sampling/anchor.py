@@ -1,5 +1,6 @@
 """Positions without loss of precision: a whole cell and a float32 rest, relative to a float64 origin."""
 
+import math
 from typing import NamedTuple
 
 import jax
@@ -38,16 +39,51 @@ class Anchor(NamedTuple):
         Raises:
           ValueError: if a coordinate is not finite or lies more than 2**31 steps from the origin.
         """
-        steps = (np.asarray(world, np.float64) - self.origin) / self.step
+        steps = np.subtract(world, self.origin, dtype=np.float64)
+        steps *= 1 / self.step
         cell = np.floor(steps)
-        if not (np.abs(cell) < 2.0**31).all():
+        if not (-(2.0**31) <= cell.min(initial=0) and cell.max(initial=0) < 2.0**31):
             raise ValueError(f"coordinates must be finite and within 2**31 steps of {self.step} of {self.origin}")
-        return Position(cell.astype(np.int32), ((steps - cell) * self.step).astype(np.float32))
+        steps -= cell
+        steps *= self.step
+        return Position(cell.astype(np.int32), steps.astype(np.float32))
 
     def to_float64(self, position: Position) -> np.ndarray:
         """World coordinates `[..., 3]` float64, on the host."""
         cell, offset = (np.asarray(part, np.float64) for part in position)
         return np.asarray(self.origin) + cell * self.step + offset
+
+
+def fitted(
+    low: np.ndarray, high: np.ndarray, finest: float, origin: tuple[float, float, float] | None = None
+) -> Anchor:
+    """The anchor of a cloud.
+
+    Cells are as small as the smallest body, unless the cloud is more than 2**30 of them wide.
+
+    Args:
+      low: `[3]` float64, corner of a box around all bodies.
+      high: `[3]` float64, the opposite corner.
+      finest: diameter of the smallest body, measured along its longest axis.
+      origin: world coordinates of cell 0. None: near the centre of the box, with few digits.
+
+    Raises:
+      ValueError: if the origin is not three finite numbers.
+    """
+    if origin is not None and not (np.shape(origin) == (3,) and np.isfinite(origin).all()):
+        raise ValueError(f"origin must be three finite numbers, not {origin}")
+    if not np.isfinite(finest):
+        return Anchor() if origin is None else Anchor(tuple(map(float, origin)))
+    near = tuple(map(float, origin)) if origin is not None else _short((low + high) / 2, float(np.max(high - low)))
+    extent = 2 * float(np.max(np.abs([low - near, high - near])))
+    step = max(2.0 ** math.floor(math.log2(finest)), 2.0 ** math.ceil(math.log2(extent)) * 2.0**-30)
+    return Anchor(near, step)
+
+
+def _short(center: np.ndarray, extent: float) -> tuple[float, float, float]:
+    """`center` rounded to a power of ten between 1/100 and 1/10 of `extent`."""
+    digits = 1 - math.floor(math.log10(extent))
+    return tuple(round(float(value), digits) + 0.0 for value in center)
 
 
 def displaced(position: Position, by: tuple[Array, Array, Array], step: Array) -> Position:
