@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxkit.sampling import arguments, ingest, ply, validate
 from jaxkit.sampling.anchor import Anchor, Array, Position
+from jaxkit.sampling.columns import Reading
 from jaxkit.sampling.report import Report
 from jaxkit.sampling.rows import Source, of_arrays
 
@@ -149,8 +150,8 @@ class Ellipsoids:
         Raises:
           InvalidEllipsoidError, ValueError: as for `from_axes`, and for files that are broken or of another kind.
         """
-        splats = arguments.of_splats(k_sigma, iso_opacity, min_opacity, scale)
-        return _gathered(ply.splats(path, splats), on_invalid, max_aspect, origin, str(path))
+        reading = Reading(scale, k_sigma=k_sigma, iso_opacity=iso_opacity, min_opacity=min_opacity)
+        return _gathered(ply.source(path, reading, kind="log_scale"), on_invalid, max_aspect, origin, str(path))
 
 
 def _gathered(source: Source, on_invalid: str, max_aspect: float, origin: Any, where: str = "") -> Ellipsoids:
