@@ -1,0 +1,130 @@
+"""Points sorted into the cells of one level, looked up by rows of cells.
+
+A table of bounded size covers space of any extent: cell (x, y, z) has the key `x + y 2^a + z 2^(a+b)` modulo the size
+of the table. Neighbours along x are neighbours in the table, so a row of cells is one range of points. Cells far apart
+share keys; the exact test tells their points apart.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxkit.sampling.anchor import Array, Position
+
+FINER = (2, 1, 1)
+"""Cells of level l have edges `step 2^(l - f)`: fine cells cost nothing along x, along y and z they cost look-ups."""
+ROW = 2 ** FINER[0] + 1
+ACROSS = 2 ** FINER[1] + 1
+COLUMNS = 8
+SOURCE, SOURCE_LEVEL = 6, 7
+FEWEST = tuple((2**finer + 1).bit_length() for finer in FINER)
+"""Least bits of a key for each axis: the cells that one body can touch have different keys."""
+
+
+class Grid(NamedTuple):
+    """The points of one level, as the compiled programs take them.
+
+    Attributes:
+      rows: `[capacity * 8]` int32; for each point its cell (3), the bits of its float32 offset (3), its source and the
+        level of its source. In the order of keys.
+      start: int32, the first point of each key; behind the last key the first ones come again.
+      points: `[]` int32, how many points there are.
+      level: `[]` int32.
+      shift: `[3]` int32: the bits of a key below y, below z, and in all.
+    """
+
+    rows: Array
+    start: Array
+    points: Array
+    level: Array
+    shift: Array
+
+
+def cells(position: Position, level: int, step: float) -> list[np.ndarray]:
+    """Three int32 `[T]` indices of cells, of positions on the host."""
+    found = []
+    for axis, finer in enumerate(FINER):
+        up, down = max(finer - level, 0), max(level - finer, 0)
+        index = np.asarray(position.cell)[:, axis]
+        if up:
+            part = np.asarray(position.offset)[:, axis] * np.float32(2.0**up / step)
+            index = (index << up) + np.floor(part).astype(np.int32)
+        found.append(index >> down)
+    return found
+
+
+def bounds(cell: Array, middle: tuple, half: tuple, level: Array) -> tuple[list[Array], list[Array]]:
+    """First and last cell along each axis of boxes around `middle`, in steps from the whole cells `[B, 3]`. Traced."""
+    lows, highs = [], []
+    for axis, finer in enumerate(FINER):
+        up, down = jnp.maximum(finer - level, 0), jnp.maximum(level - finer, 0)
+        scale = jnp.left_shift(1, up).astype(jnp.float32)
+        for found, edge in ((lows, middle[axis] - half[axis]), (highs, middle[axis] + half[axis])):
+            found.append(((cell[:, axis] << up) + jnp.floor(edge * scale).astype(jnp.int32)) >> down)
+    return lows, highs
+
+
+def keys(cell: list, shift: Array) -> Array:
+    """Keys of cells, int32 in [0, 2**bits). On the host and traced."""
+    return (cell[0] + (cell[1] << shift[0]) + (cell[2] << shift[1])) & ((1 << shift[2]) - 1)
+
+
+def build_grid(
+    position: Position, source: np.ndarray, source_level: np.ndarray, level: int, step: float, room: int
+) -> tuple[Grid, np.ndarray]:
+    """The grid of one level, on the host, and `[T]` int32, which point comes when.
+
+    Args:
+      position: `[T]` places, at least one.
+      source: `[T]` int32.
+      source_level: `[T]` int32.
+      level: of the bodies that will be looked up.
+      step: of the anchor.
+      room: points that the arrays have room for, a `capacity`; the grids of one join share their shapes.
+    """
+    points = len(source)
+    cell = cells(position, level, step)
+    shift = _shift(cell, (2 * room - 1).bit_length())
+    key, order = _sorted(keys(cell, shift))
+    start = _aligned((1 << max((2 * room - 1).bit_length(), sum(FEWEST))) + ROW + 1)
+    size = 1 << int(shift[2])
+    start[0] = 0
+    np.cumsum(np.bincount(key, minlength=size), out=start[1 : size + 1])
+    start[size : size + ROW + 1] = points + start[: ROW + 1]
+    rows = _aligned(room * COLUMNS)
+    columns = (*np.asarray(position.cell).T, *np.asarray(position.offset).view(np.int32).T, source, source_level)
+    for index, column in enumerate(columns):
+        rows[index : points * COLUMNS : COLUMNS] = column
+    table = rows[: points * COLUMNS].reshape(points, COLUMNS)
+    table[:] = np.take(table, order, axis=0)
+    return Grid(rows, start, np.int32(points), np.int32(level), shift), order
+
+
+def capacity(points: int) -> int:
+    """`points` rounded up to one of four sizes per power of two, so that few programs are compiled."""
+    unit = 2 ** max((points - 1).bit_length() - 3, 10)
+    return -(-points // unit) * unit
+
+
+def _aligned(size: int) -> np.ndarray:
+    """int32 at a multiple of 64 bytes, which JAX on CPUs takes without a copy. What is not written costs no memory."""
+    room = np.empty(size + 16, np.int32)
+    first = -room.ctypes.data // 4 % 16
+    return room[first : first + size]
+
+
+def _sorted(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keys in order and where they were. NumPy sorts packed words several times faster than `argsort` does."""
+    packed = key.astype(np.uint64) << np.uint64(32) | np.arange(len(key), dtype=np.uint64)
+    packed.sort()
+    return (packed >> np.uint64(32)).astype(np.int32), packed.astype(np.uint32).view(np.int32)
+
+
+def _shift(cell: list[np.ndarray], most: int) -> np.ndarray:
+    """Bits of a key for the three axes, summed up: enough for the box of the points, but no more than `most`."""
+    extent = [int(index.max()) - int(index.min()) for index in cell]
+    bits = [max(length.bit_length(), least) for length, least in zip(extent, FEWEST, strict=True)]
+    while sum(bits) > max(most, sum(FEWEST)):
+        bits[max(range(3), key=lambda axis: bits[axis] - FEWEST[axis])] -= 1
+    return np.cumsum(bits).astype(np.int32)

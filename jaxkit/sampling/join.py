@@ -1,0 +1,147 @@
+"""How many bodies of a cloud cover each of many points: the points are indexed, the bodies stream over them."""
+
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+
+from jaxkit.sampling.anchor import Position
+from jaxkit.sampling.ellipsoids import Bodies, Cloud
+from jaxkit.sampling.grid import Grid, cells, keys
+from jaxkit.sampling.levels import LARGEST
+from jaxkit.sampling.levels import levels as levels_of
+from jaxkit.sampling.needles import FEW, PARTS, cuts, is_elongated, part, part_levels
+from jaxkit.sampling.pairs import BLOCK, Block
+from jaxkit.sampling.shelf import Shelf
+
+COUNTED = ("any", "other", "prior")
+
+
+def covers(
+    cloud: Cloud,
+    position: Position,
+    *,
+    source: np.ndarray | None = None,
+    level: np.ndarray | None = None,
+    counted: str = "any",
+    chunk: int = 2**20,
+    mesh: jax.sharding.Mesh | None = None,
+    levels: tuple[int, int] | None = None,
+) -> np.ndarray:
+    """How many bodies cover each point, `[T]` int32.
+
+    The points are sorted into a grid for each level of bodies; the bodies stream over them once. Every pair that could
+    be a hit is tested, once, in float32 relative to the body, so the result does not depend on `chunk` or `mesh`.
+    Memory: some 50 bytes a point for each level that occurs, and the chunk; for "prior" only the levels of bodies at
+    least as large as its source hold a point.
+
+    Args:
+      cloud: the bodies, their cells within 2**30 of the anchor.
+      position: `[T]` points in the frame of the cloud, on the host.
+      source: `[T]` int32, the body that each point was drawn from; for "other" and "prior".
+      level: `[T]` int32, the levels of those bodies; for "prior".
+      counted: "any" body that covers the point, every one but its source ("other"), or those that precede its source
+        ("prior"): bodies of higher levels, and of the same level with lower row numbers.
+      chunk: bodies that are read at once.
+      mesh: devices that share the bodies; each holds all points.
+      levels: lowest and highest level of the bodies that count.
+
+    Raises:
+      ValueError: for an unknown `counted`, or a missing or misshapen `source` or `level`.
+    """
+    if counted not in COUNTED:
+        raise ValueError(f"counted must be one of {COUNTED}, not {counted!r}")
+    points = len(position.cell)
+    source = _column("source", source, points, needed=counted != "any")
+    level = _column("level", level, points, needed=counted == "prior")
+    total = np.zeros(points, np.int32)
+    shelf = Shelf(cloud.anchor.step, position, source, level, counted, mesh)
+    for _, index, tally in joined(cloud, shelf, chunk, levels):
+        total[index] += tally
+    return total
+
+
+def joined(
+    cloud: Cloud, shelf: Shelf, chunk: int, levels: tuple[int, int] | None
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Streams a cloud over the points of a shelf; then `Shelf.found`."""
+    low, high = (0, LARGEST) if levels is None else levels
+    if len(shelf.source):
+        for first, bodies in cloud.chunks(chunk):
+            bodies = jax.tree.map(np.asarray, bodies)
+            level = levels_of(bodies.semi_axes, cloud.anchor.step)
+            counts = (bodies.semi_axes[:, 0] > 0) & (level >= low) & (level <= high)
+            for one in np.flatnonzero(np.bincount(level[counts])):
+                _send_level(shelf, int(one), first, bodies, np.flatnonzero(counts & (level == one)))
+    yield from shelf.found()
+
+
+def _column(name: str, values: np.ndarray | None, points: int, *, needed: bool) -> np.ndarray:
+    if not needed:
+        return np.zeros(points, np.int32)
+    if values is None or np.shape(values) != (points,):
+        found = "missing" if values is None else f"of shape {np.shape(values)}"
+        raise ValueError(f"{name} must hold one number for each of {points} points, it is {found}")
+    return np.asarray(values, np.int32)
+
+
+def _send_level(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.ndarray) -> None:
+    """Joins the bodies of a chunk that are of one level."""
+    grid = shelf.grid(level, level)
+    long = is_elongated(bodies.semi_axes[rows])
+    if long.any():
+        rows = np.concatenate([rows[~long], _send_long(shelf, level, first, bodies, rows[long])])
+    if grid is None:
+        return
+    rows = rows[_along(grid, bodies.center, rows, shelf.step)]
+    for at in range(0, len(rows), BLOCK):
+        part_rows = rows[at : at + BLOCK]
+        shelf.send(level, level, _block(bodies, part_rows, first, level))
+
+
+def _send_long(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.ndarray) -> np.ndarray:
+    """Joins the parts of long bodies; those with few candidates are given back, to be joined whole."""
+    if shelf.grid(level, level) is None:
+        return rows
+    counts = [
+        shelf.candidates(level, _block(bodies, rows[at : at + BLOCK], first, level))[: len(rows) - at]
+        for at in range(0, len(rows), BLOCK)
+    ]
+    count = np.concatenate(counts)
+    many, counts = rows[count > FEW], cuts(bodies.semi_axes[rows[count > FEW]], count[count > FEW])
+    batch = np.cumsum(counts.prod(1)) // PARTS
+    for number in np.unique(batch):
+        _send_parts(shelf, level, first, bodies, many[batch == number], counts[batch == number])
+    return rows[count <= FEW]
+
+
+def _send_parts(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.ndarray, counts: np.ndarray) -> None:
+    body, low, high = part(counts)
+    small = part_levels(bodies.semi_axes[rows[body]], low, high, shelf.step)
+    for one in np.unique(small):
+        chosen = np.flatnonzero(small == one)
+        shelf.grid(int(one), level)
+        for at in range(0, len(chosen), BLOCK):
+            now = chosen[at : at + BLOCK]
+            block = _block(bodies, rows[body[now]], first, level)
+            shelf.send(int(one), level, block._replace(low=_padded(low[now]), high=_padded(high[now])))
+
+
+def _along(grid: Grid, center: Position, rows: np.ndarray, step: float) -> np.ndarray:
+    """An order in which neighbours look up neighbouring keys: it saves most of the waiting for memory."""
+    shift = np.asarray(grid.shift)
+    taken = Position(center.cell[rows], center.offset[rows])
+    key = keys(cells(taken, int(grid.level), step), shift) >> max(int(shift[2]) - 16, 0)
+    # NumPy sorts 16 bits by counting.
+    return np.argsort(key.astype(np.uint16), kind="stable")
+
+
+def _block(bodies: Bodies, rows: np.ndarray, first: int, level: int) -> Block:
+    taken = jax.tree.map(lambda leaf: _padded(leaf[rows]), bodies)
+    return Block(taken, _padded((first + rows).astype(np.int32)), np.int32(level))
+
+
+def _padded(values: np.ndarray) -> np.ndarray:
+    if len(values) == BLOCK:
+        return values
+    return np.concatenate([values, np.zeros((BLOCK - len(values), *values.shape[1:]), values.dtype)])
