@@ -17,7 +17,7 @@ BITS = 2 ** torch.arange(8, dtype=torch.uint8)
 
 
 class BitGrid(NamedTuple):
-    """`bits` `[Z, Y, X / 8]` uint8; voxel (i, j, k) along x, y, z spans `low + voxel * (i, j, k)` and one voxel more."""
+    """`bits` `[Z, Y, X / 8]` uint8; voxel (i, j, k) along x, y, z begins at `low + voxel * (i, j, k)`."""
 
     bits: torch.Tensor
     low: np.ndarray
@@ -146,7 +146,7 @@ def pack(slab: torch.Tensor, bits: torch.Tensor) -> None:
 def draw(seed: int, grid: BitGrid, count: int) -> np.ndarray:
     """Uniform voxels of the grid until enough of them are filled, and a uniform place in each."""
     generator = torch.Generator().manual_seed(seed)
-    flat, (depth, height, width) = grid.bits.view(-1), grid.bits.shape
+    flat, (_, height, width) = grid.bits.view(-1), grid.bits.shape
     kept, found = [], 0
     while found < count:
         index = torch.randint(0, 8 * flat.numel(), (2 * count,), generator=generator)

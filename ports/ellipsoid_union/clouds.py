@@ -20,8 +20,8 @@ def scattered(count: int, *, cover: float = 1.3, decades: float = 0.0, seed: int
     """Ellipsoids of any direction, placed independently.
 
     Args:
-      cover: mean number of bodies that cover a point of the union: `rho / (1 - exp(-rho))`, rho the volume of all bodies
-        over that of the cube (the Boolean model), edges of the cube left aside.
+      cover: mean number of bodies that cover a point of the union: `rho / (1 - exp(-rho))`, rho the volume of all
+        bodies over that of the cube (the Boolean model), edges of the cube left aside.
       decades: 0 for log-normal axes around 1 (sigma 0.4); else sizes are log-uniform, from 10**-decades to 1.
     """
     rng = np.random.default_rng((seed, count))
