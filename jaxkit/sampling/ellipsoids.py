@@ -118,9 +118,17 @@ class Ellipsoids:
         return _gathered(of_arrays(arrays, arguments.of_covariance(k)), on_invalid, max_aspect, origin)
 
     @staticmethod
-    def from_spheres(center: np.ndarray, radius: np.ndarray, **settings: Any) -> "Ellipsoids":
-        """Balls with world centres `[N, 3]` and radii `[N]`; `settings` as for `from_axes`."""
-        return Ellipsoids.from_axes(center, arguments.radii(radius), **settings)
+    def from_spheres(
+        center: np.ndarray,
+        radius: np.ndarray,
+        *,
+        scale: float = 1.0,
+        origin: tuple[float, float, float] | None = None,
+        on_invalid: str = "raise",
+    ) -> "Ellipsoids":
+        """Balls with world centres `[N, 3]` and radii `[N]`; settings and errors as for `from_axes`."""
+        radius = arguments.radii(radius)
+        return Ellipsoids.from_axes(center, radius, scale=scale, origin=origin, on_invalid=on_invalid)
 
     @staticmethod
     def from_3dgs_ply(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxkit.sampling import columns
+from jaxkit.sampling import columns, raw
 from jaxkit.sampling.rows import Parts, Source
 
 LOCAL_HEADER, NAME_LENGTH = 30, 26
@@ -86,7 +86,7 @@ def _stored(path: str, start: int, shape: tuple[int, ...], dtype: np.dtype[Any])
 
     def read(first: int, last: int) -> np.ndarray:
         offset = start + first * width * dtype.itemsize
-        return np.fromfile(path, dtype, (last - first) * width, offset=offset).reshape(last - first, *shape[1:])
+        return raw.records(path, dtype, (last - first) * width, offset).reshape(last - first, *shape[1:])
 
     return Member(shape, dtype, read)
 

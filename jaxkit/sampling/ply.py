@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxkit.sampling import columns, text
+from jaxkit.sampling import columns, raw, text
 from jaxkit.sampling.rows import Parts, Source
 
 ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": ""}
@@ -113,7 +113,7 @@ def _binary(path: str, header: Header, before: list[Element], vertex: Element, r
         raise ValueError(f"{path} is cut off: {there} of {vertex.rows} rows of {row.itemsize} bytes are there")
 
     def read(first: int, last: int) -> Parts:
-        block = np.fromfile(path, row, last - first, offset=start + first * row.itemsize)
+        block = raw.records(path, row, last - first, start + first * row.itemsize)
         return columns.stacked(block.__getitem__, parts)
 
     return Source(vertex.rows, read, convert)

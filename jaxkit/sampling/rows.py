@@ -130,8 +130,9 @@ def _without_gaps(matrix: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
 
 def _turned(matrix: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     matrix, faults = _without_gaps(matrix)
-    square = np.einsum("nki,nkj->nij", matrix, matrix)
-    faults["not a rotation"] = (np.abs(square - np.eye(3)) > SKEW).any((1, 2))
+    m = np.ascontiguousarray(matrix.transpose(1, 2, 0))
+    skew = [np.abs(sum(m[row, i] * m[row, j] for row in range(3)) - (i == j)) for i in range(3) for j in range(i, 3)]
+    faults["not a rotation"] = np.max(skew, 0) > SKEW
     return quaternion_of(matrix), faults
 
 
@@ -141,12 +142,18 @@ def quaternion_of(matrix: np.ndarray) -> np.ndarray:
     A reflection stands for the rotation that mirrors it through the centre: the same ellipsoid. The row of the largest
     of the four components is taken, so that nothing cancels (Shepperd 1978).
     """
-    mirrored = np.einsum("ni,ni->n", np.cross(matrix[:, :, 0], matrix[:, :, 1]), matrix[:, :, 2]) < 0
-    m = np.where(mirrored[:, None, None], -matrix, matrix).transpose(1, 2, 0)
+    m = np.ascontiguousarray(matrix.transpose(1, 2, 0))
+    m *= np.where(_determinant(m) < 0, -1.0, 1.0)
     wx, wy, wz = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
     xy, xz, yz = m[1, 0] + m[0, 1], m[0, 2] + m[2, 0], m[2, 1] + m[1, 2]
     ww = 1 + m[0, 0] + m[1, 1] + m[2, 2]
-    xx, yy, zz = (2 * (1 + m[axis, axis]) - ww for axis in range(3))
+    xx, yy, zz = (1 + 2 * m[axis, axis] - (ww - 1) for axis in range(3))
     table = np.array([[ww, wx, wy, wz], [wx, xx, xy, xz], [wy, xy, yy, yz], [wz, xz, yz, zz]])
-    largest = np.argmax(table[range(4), range(4)], 0)
-    return np.take_along_axis(table, largest[None, None], 0)[0].T
+    largest = np.argmax([ww, xx, yy, zz], 0)
+    return table[largest, :, np.arange(len(largest))]
+
+
+def _determinant(m: np.ndarray) -> np.ndarray:
+    """Of matrices `[3, 3, n]`."""
+    minors = [m[1, (i + 1) % 3] * m[2, (i + 2) % 3] - m[1, (i + 2) % 3] * m[2, (i + 1) % 3] for i in range(3)]
+    return sum(m[0, i] * minors[i] for i in range(3))

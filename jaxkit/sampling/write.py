@@ -1,5 +1,6 @@
 """Points into files."""
 
+import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -71,11 +72,12 @@ def _ply(file: BinaryIO, points: np.ndarray, source: np.ndarray | None) -> None:
 
 def _csv(file: BinaryIO, points: np.ndarray, source: np.ndarray | None) -> None:
     file.write(b"x,y,z\n" if source is None else b"x,y,z,source\n")
+    line = "%r,%r,%r\n" if source is None else "%r,%r,%r,%d\n"
     for start in range(0, len(points), BLOCK):
-        rows = points[start : start + BLOCK].tolist()
-        if source is not None:
-            rows = [(*row, number) for row, number in zip(rows, source[start : start + BLOCK].tolist(), strict=True)]
-        file.write("".join(f"{','.join(map(repr, row))}\n" for row in rows).encode())
+        columns = points[start : start + BLOCK].T.tolist()
+        columns += [] if source is None else [source[start : start + BLOCK].tolist()]
+        numbers = tuple(itertools.chain.from_iterable(zip(*columns, strict=True)))
+        file.write((line * len(columns[0]) % numbers).encode())
 
 
 WRITERS: dict[str, Callable[[BinaryIO, np.ndarray, np.ndarray | None], None]] = {
