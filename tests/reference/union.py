@@ -77,3 +77,24 @@ def kolmogorov(a: np.ndarray, b: np.ndarray) -> float:
 def sigmas(hits: int, trials: int, share: float) -> float:
     """How many standard deviations a count of hits is from what a share of all trials would give."""
     return abs(hits - trials * share) / np.sqrt(trials * share * (1 - share))
+
+
+def surface(solids: Solids, proposals: int, rng: np.random.Generator) -> tuple[np.ndarray, float, float]:
+    """Points uniform by area on the exposed surface `[M, 3]`, its area, and the standard error of the area.
+
+    Normal vectors of uniform direction are mapped by each body in turn, and kept by their element of area.
+    """
+    points, areas = [], []
+    for index, (center, semi_axes, matrix) in enumerate(zip(*solids, strict=True)):
+        unit = rng.normal(size=(proposals, 3))
+        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+        element = 4 * np.pi * np.prod(semi_axes) * np.sqrt(((unit / semi_axes) ** 2).sum(1))
+        places = center + (unit * semi_axes) @ matrix.T
+        others = Solids(*(np.delete(part, index, 0) for part in solids))
+        free = ~covered_by(others, places).any(1)
+        areas.append(np.where(free, element, 0))
+        points.append((places, areas[-1]))
+    most = max(area.max() for _, area in points)
+    kept = [places[rng.random(len(area)) * most < area] for places, area in points]
+    error = np.sqrt(sum(area.var() for area in areas) / proposals)
+    return np.concatenate(kept), float(sum(area.mean() for area in areas)), float(error)
