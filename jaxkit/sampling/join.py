@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxkit.sampling.anchor import Position
 from jaxkit.sampling.ellipsoids import Bodies, Cloud
-from jaxkit.sampling.grid import Grid, cells, keys
+from jaxkit.sampling.grid import Grid, cells, keys, taken_rows
 from jaxkit.sampling.levels import LARGEST
 from jaxkit.sampling.levels import levels as levels_of
 from jaxkit.sampling.needles import FEW, PARTS, cuts, is_elongated, part, part_levels
@@ -130,14 +130,14 @@ def _send_parts(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.n
 def _along(grid: Grid, center: Position, rows: np.ndarray, step: float) -> np.ndarray:
     """An order in which neighbours look up neighbouring keys: it saves most of the waiting for memory."""
     shift = np.asarray(grid.shift)
-    taken = Position(center.cell[rows], center.offset[rows])
+    taken = Position(*(taken_rows(leaf, rows) for leaf in center))
     key = keys(cells(taken, int(grid.level), step), shift) >> max(int(shift[2]) - 16, 0)
     # NumPy sorts 16 bits by counting.
     return np.argsort(key.astype(np.uint16), kind="stable")
 
 
 def _block(bodies: Bodies, rows: np.ndarray, first: int, level: int) -> Block:
-    taken = jax.tree.map(lambda leaf: _padded(leaf[rows]), bodies)
+    taken = jax.tree.map(lambda leaf: _padded(taken_rows(leaf, rows)), bodies)
     return Block(taken, _padded((first + rows).astype(np.int32)), np.int32(level))
 
 

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxkit.sampling.anchor import Position
-from jaxkit.sampling.grid import COLUMNS, Grid, build_grid, capacity
+from jaxkit.sampling.grid import COLUMNS, Grid, build_grid, capacity, taken_rows
 from jaxkit.sampling.levels import LARGEST
 from jaxkit.sampling.pairs import NOBODY, Block, candidates, join
 
@@ -82,10 +82,12 @@ class Shelf:
         return 1 if self.mesh is None else self.mesh.size
 
     def _built(self, level: int, chosen: np.ndarray) -> tuple[Grid, np.ndarray]:
-        rows = slice(None) if len(chosen) == len(self.source) else chosen
-        position = Position(*(np.asarray(leaf)[rows] for leaf in self.position))
+        position, source, source_level = self.position, self.source, self.level
+        if len(chosen) < len(source):
+            position = Position(*(taken_rows(np.asarray(leaf), chosen) for leaf in position))
+            source, source_level = np.take(source, chosen), np.take(source_level, chosen)
         room = capacity(len(self.source))
-        grid, order = build_grid(position, self.source[rows], self.level[rows], level, self.step, room)
+        grid, order = build_grid(position, source, source_level, level, self.step, room)
         return jax.device_put(grid, _placed(self.mesh, shared=True)), chosen[order]
 
     def _run(self, key: tuple[int, int, int], blocks: list[Block]) -> None:
