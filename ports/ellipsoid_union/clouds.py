@@ -68,7 +68,7 @@ def nested() -> Rows:
     return balls([[0, 0, 0], [0.5, 0, 0]], [2, 1])
 
 
-def crowd(count: int = 500) -> Rows:
+def crowd(count: int = 20) -> Rows:
     """Many times the same ball, and one apart from it: half of the union each."""
     return balls([[0, 0, 0]] * count + [[10, 0, 0]], [1] * (count + 1))
 
