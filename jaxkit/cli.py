@@ -1,4 +1,4 @@
-"""The command line: `jaxkit prove`, `new`, `doctor` and `diff`, a thin face over `jaxkit.port`."""
+"""The command line: `jaxkit prove`, `new`, `doctor`, `diff` and `sample`, a thin face over `port` and `jobs`."""
 
 import os
 import sys
@@ -111,6 +111,39 @@ def diff(
     if not changes:
         _tell(_console(), "nothing to compare: the runs hold the same checks and no times")
     raise typer.Exit(compare.exit_code(changes))
+
+
+@app.command()
+def sample(
+    cloud: Annotated[Path, typer.Argument(metavar="CLOUD.{npz,ply,csv}", help="Ellipsoids, see the README.")],
+    out: Annotated[Path, typer.Option(metavar="FILE.{npy,npz,ply,csv}", help="Where the points go.")],
+    count: Annotated[int | None, typer.Option(help="How many points.")] = None,
+    on_invalid: Annotated[str, typer.Option(metavar="raise|drop|clamp", help="What bad rows come to.")] = "raise",
+    seed: Annotated[int, typer.Option(help="Another seed gives other points.")] = 0,
+    method: Annotated[str, typer.Option(metavar="auto|join|bricks", help="How it is done.")] = "auto",
+    memory: Annotated[str, typer.Option(metavar="4GB", help="To work in; a larger cloud is streamed.")] = "4GB",
+    volume: Annotated[bool, typer.Option("--volume", help="Also find the volume to 0.1 %.")] = False,
+    stratified: Annotated[bool, typer.Option("--stratified", help="Even, but not independent, points.")] = False,
+    surface: Annotated[bool, typer.Option("--surface", help="On the exposed surface, with normals.")] = False,
+    radius: Annotated[float | None, typer.Option(help="Least distance; as many points as fit.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw the points.")] = None,
+) -> None:
+    """Write points that are uniform in the union of the ellipsoids of a file; overlaps count once."""
+    from jaxkit import jobs
+    from jaxkit.port.run import progress
+
+    console = _console()
+    options = {"volume": volume, "stratified": stratified, "surface": surface, "radius": radius, "plot": plot}
+    try:
+        room = jobs.parse_bytes(memory)
+        job = jobs.SampleJob(cloud, out, count, on_invalid, seed, method, room, **options)
+        with progress(console) as listen:
+            outcome = jobs.sample(job, lambda *told: listen(cloud.name, *told))
+    except (ValueError, OSError, RuntimeError, MemoryError) as error:
+        _stop(jobs.explained(error))
+    for name, value in outcome.facts:
+        _tell(console, f"{name:<28}{value}")
+    _tell(console, f"Wrote {' and '.join(str(path) for path in (out, plot) if path)}")
 
 
 def _console() -> Any:
