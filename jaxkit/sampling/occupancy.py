@@ -15,12 +15,13 @@ from jaxkit.sampling.brickset import BudgetError
 from jaxkit.sampling.ellipsoids import Bodies, Cloud
 from jaxkit.sampling.levels import LARGEST
 from jaxkit.sampling.levels import levels as levels_of
+from jaxkit.sampling.shape import BALL
 from jaxkit.sampling.stamp import stamp
 from jaxkit.sampling.tally import Tally, tally
 from jaxkit.sampling.voxelize import BUDGET
 
-# The largest body of a level is this many doublings of a voxel wide: bodies are 4 to 8 voxels wide.
-FINENESS = 3
+# Voxels to a diameter: at 8, two thirds of the places in touched voxels of a lone ball are covered.
+FINENESS = 8
 # Bodies of levels that are at most 2 voxels wide would be all surface.
 COARSE = 1
 
@@ -110,8 +111,8 @@ class OfLevels:
 def build_index(cloud: Cloud, *, power: int | None = None, budget_bytes: int | None = None) -> UnionIndex:
     """Finds the voxels that a cloud touches and fills: one pass, after which points of the union cost next to nothing.
 
-    Voxels are an eighth to a quarter of the diameter of the bodies that hold most of the volume: about two thirds of
-    the places in the touched voxels of bodies that lie alone are covered, and nearly all where bodies overlap.
+    Voxels are about an eighth of the diameter of the bodies that hold most of the volume: some two thirds of the places
+    in the touched voxels of balls that lie alone are covered, and nearly all where bodies overlap.
 
     Args:
       cloud: ellipsoids.
@@ -124,7 +125,7 @@ def build_index(cloud: Cloud, *, power: int | None = None, budget_bytes: int | N
     total, budget = tally(cloud), BUDGET if budget_bytes is None else budget_bytes
     if power is not None:
         return _index(cloud, total, power, budget)
-    power = dominant_level(total) - FINENESS
+    power = suitable_power(total, cloud.anchor.step)
     while True:
         try:
             return _index(cloud, total, power, budget)
@@ -138,6 +139,13 @@ def dominant_level(total: Tally) -> int:
     """The level in the middle of the volume: half of it is in bodies of at most this level; 0 for an empty cloud."""
     below = np.cumsum(total.level_volume)
     return int(np.searchsorted(below, below[-1] / 2)) if below[-1] > 0 else 0
+
+
+def suitable_power(total: Tally, step: float) -> int:
+    """The power of two of steps nearest to an eighth of the diameter of the mean ball of the dominant level."""
+    level = dominant_level(total)
+    mean = total.level_volume[level] / max(total.level_bodies[level], 1)
+    return round(math.log2(2 * (mean / BALL) ** (1 / 3) / FINENESS / step)) if mean > 0 else 0
 
 
 def _index(cloud: Cloud, total: Tally, power: int, budget: int) -> UnionIndex:

@@ -22,6 +22,11 @@ from tests.sampling.clouds import (
 KINDS = ("blobs", "flakes", "needles", "decades")
 
 
+def _of_about(points, index):
+    """The density that drops so many points into all bodies, each as if it were alone."""
+    return points / index.tally.volume
+
+
 def _world(index, found):
     return index.anchor.to_float64(found.points.position)
 
@@ -31,14 +36,14 @@ def _world(index, found):
 def test_points_are_those_of_brute_force(kind, cover, rng):
     shapes = random_cloud(rng, 80, cover=cover, kind=kind)
     index = build_index(shapes.cloud())
-    expected, error = brute_volume(shapes.solids(), 200_000, rng)
-    density = 20_000 / expected
+    expected, error = brute_volume(shapes.solids(), 100_000, rng)
+    density = 8000 / expected
     found = survivors(jax.random.key(3), index, density)
     points = _world(index, found)
     assert abs(len(points) / density - expected) < 5 * np.hypot(error, np.sqrt(len(points)) / density)
     value, spread = volume(index, found, density)
     assert abs(value - expected) < 5 * np.hypot(error, spread) and spread <= np.sqrt(len(points)) / density
-    other = sample(shapes.solids(), 20_000, rng)
+    other = sample(shapes.solids(), 8000, rng)
     assert chi_square(points, other) > FIVE_SIGMA and kolmogorov(points, other) > FIVE_SIGMA
 
 
@@ -55,8 +60,8 @@ def test_every_size_of_voxels_gives_the_lens(power, rng):
 
 
 def test_records_add_up(rng):
-    index = build_index(random_cloud(rng, 300, cover=1.5, kind="decades").cloud())
-    found = survivors(jax.random.key(1), index, 50.0)
+    index = build_index(random_cloud(rng, 200, cover=1.5, kind="decades").cloud())
+    found = survivors(jax.random.key(1), index, _of_about(30_000, index))
     assert index.has_small() and found.small > 0
     assert len(found.points.tag) == found.sure + found.passed + found.small
     assert found.proposals >= found.sure + found.tested and found.tested >= found.passed
@@ -67,7 +72,8 @@ def test_records_add_up(rng):
 
 def test_chunks_do_not_matter(rng):
     index = build_index(random_cloud(rng, 500, cover=3.0, kind="decades").cloud())
-    one, *others = [survivors(jax.random.key(1), index, 20.0, chunk=chunk) for chunk in (2**20, 77)]
+    density = _of_about(30_000, index)
+    one, *others = [survivors(jax.random.key(1), index, density, chunk=chunk) for chunk in (2**20, 77)]
     assert len(one.points.tag) > 1000
     for other in others:
         jax.tree.map(np.testing.assert_array_equal, one, other)
@@ -75,10 +81,9 @@ def test_chunks_do_not_matter(rng):
 
 def test_a_denser_drop_holds_the_sparser_one(rng):
     index = build_index(random_cloud(rng, 200, cover=3.0, kind="decades").cloud())
-    whole, half, rest = (
-        survivors(jax.random.key(5), index, *args[:1], above=args[1]).points
-        for args in ((20.0, 0.0), (10.0, 0.0), (20.0, 10.0))
-    )
+    density = _of_about(20_000, index)
+    draw = lambda above, to: survivors(jax.random.key(5), index, to, above=above).points  # noqa: E731
+    whole, half, rest = draw(0.0, density), draw(0.0, density / 2), draw(density / 2, density)
     tags = np.concatenate([half.tag, rest.tag])
     np.testing.assert_array_equal(np.sort(tags), np.sort(whole.tag))
     np.testing.assert_array_equal(np.sort(whole.tag)[: len(half.tag)], np.sort(half.tag))
@@ -86,7 +91,10 @@ def test_a_denser_drop_holds_the_sparser_one(rng):
 
 def test_epochs_and_keys_differ(rng):
     index = build_index(random_cloud(rng, 50).cloud())
-    draws = [survivors(jax.random.key(k), index, 5.0, epoch=e).points.tag for k, e in ((0, 0), (0, 1), (1, 0))]
+    draws = [
+        survivors(jax.random.key(k), index, _of_about(1000, index), epoch=e).points.tag
+        for k, e in ((0, 0), (0, 1), (1, 0))
+    ]
     assert all(len(np.intersect1d(a, b)) == 0 for a, b in ((draws[0], draws[1]), (draws[0], draws[2])))
 
 
@@ -116,7 +124,7 @@ def test_map_coordinates_keep_their_precision(rng):
     near = random_cloud(rng, 30, cover=2.0)
     far = Shapes(near.center * 0.01 + UTM, near.semi_axes * 0.01, near.quaternion)
     index = build_index(far.cloud())
-    found = survivors(jax.random.key(0), index, 4e6)
+    found = survivors(jax.random.key(0), index, _of_about(10_000, index))
     points = (_world(index, found) - UTM) / 0.01
     other = sample(near.solids(), len(points), rng)
     assert len(points) > 1000 and chi_square(points, other) > FIVE_SIGMA
@@ -128,8 +136,9 @@ def test_large_bodies_own_what_dust_shares(rng):
     dust = dust[np.abs(np.linalg.norm(dust, axis=1) - 4) > 0.1]
     shapes = balls(np.concatenate([[[0, 0, 0]], dust]), np.r_[4.0, np.full(len(dust), 0.08)])
     index = build_index(shapes.cloud())
-    found = survivors(jax.random.key(6), index, 300.0)
+    density = 100.0
+    found = survivors(jax.random.key(6), index, density)
     outside = (np.linalg.norm(_world(index, found)[found.points.source >= 0], axis=1) > 4).all()
     expected, error = brute_volume(balls(dust[np.linalg.norm(dust, axis=1) > 4], 0.08).solids(), 20_000, rng)
     assert outside and found.small > 100
-    assert abs(found.small / 300.0 - expected) < 5 * np.hypot(error, np.sqrt(found.small) / 300.0)
+    assert abs(found.small / density - expected) < 5 * np.hypot(error, np.sqrt(found.small) / density)
