@@ -1,10 +1,13 @@
 """What sampling a union returns, and how it fails."""
 
 import dataclasses
+import functools
 
 import numpy as np
 
 from jaxkit.sampling.anchor import Anchor, Position
+from jaxkit.sampling.ellipsoids import Cloud
+from jaxkit.sampling.queries import owner
 
 
 class LowAcceptanceError(RuntimeError):
@@ -48,17 +51,32 @@ class UnionDraw:
     Attributes:
       anchor: the frame of the cloud.
       position: `Position` in that frame, int32 `[n, 3]` and float32 `[n, 3]`: no precision is lost far from the origin.
-      source: int32 `[n]`, row of the body that owns the point: the largest, and of equals the first, that covers it.
+      known: int32 `[n]`, `source` where making the points told it, else -1.
       stats: see `Stats`.
+      cloud: what was sampled.
     """
 
     anchor: Anchor
     position: Position
-    source: np.ndarray
+    known: np.ndarray
     stats: Stats
+    cloud: Cloud
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.known)
+
+    @functools.cached_property
+    def source(self) -> np.ndarray:
+        """int32 `[n]`, row of the body that owns each point: the largest, and of equals the first, that covers it.
+
+        The bricks do not tell; then the owners are looked up when they are first asked for.
+        """
+        unknown = np.flatnonzero(self.known < 0)
+        if not len(unknown):
+            return self.known
+        source = self.known.copy()
+        source[unknown] = owner(self.cloud, Position(*(part[unknown] for part in self.position)))
+        return source
 
     def points(self) -> np.ndarray:
         """float32 `[n, 3]` relative to `anchor.origin`."""

@@ -1,4 +1,4 @@
-"""Ways to make a Poisson process in a union: what every one takes and gives, and the way of the join."""
+"""Ways to make a Poisson process in a union: what every one takes and gives, by the join and by bricks."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,7 +9,9 @@ import numpy as np
 from jaxkit.sampling.anchor import Array, Position
 from jaxkit.sampling.drop import drop
 from jaxkit.sampling.ellipsoids import Cloud
+from jaxkit.sampling.hybrid import survivors
 from jaxkit.sampling.join import covers
+from jaxkit.sampling.occupancy import UnionIndex, build_index
 from jaxkit.sampling.tally import Tally
 
 
@@ -42,14 +44,16 @@ class Kept(NamedTuple):
     Attributes:
       proposals: how many were tried.
       position: `Position` of those kept, `[A, 3]`.
-      source: int32 `[A]`, rows of the owners.
+      source: int32 `[A]`, rows of the owners; -1 where they are not known.
       tag: uint64 `[A]`, independent of the places: the kept points with the smallest tags are a fair sample.
+      sure: how many of those kept were certain to be.
     """
 
     proposals: int
     position: Position
     source: np.ndarray
     tag: np.ndarray
+    sure: int = 0
 
 
 class Method(NamedTuple):
@@ -59,12 +63,14 @@ class Method(NamedTuple):
       volume: what proposals are spread over, so that `volume` times the share kept is the volume of the union.
       low, high: certain bounds of the volume of the union.
       draw: the points of a window.
+      sure: the part of `volume` in which every proposal is kept.
     """
 
     volume: float
     low: float
     high: float
     draw: Callable[[Window], Kept]
+    sure: float = 0.0
 
 
 def by_join(request: Request) -> Method:
@@ -92,3 +98,21 @@ def by_join(request: Request) -> Method:
         return Kept(len(prior), position, dropped.source[keep], dropped.tag[keep])
 
     return Method(total.volume, total.largest, total.volume, draw)
+
+
+def by_bricks(request: Request) -> Method:
+    """Voxels that the union touches propose, and those inside need no test: see `hybrid`."""
+    index, total = request.cloud, request.tally
+    if not isinstance(index, UnionIndex):
+        half = None if request.budget_bytes is None else request.budget_bytes // 2
+        index = build_index(request.cloud, budget_bytes=half)
+    low, high = index.bounds()
+
+    def draw(window: Window) -> Kept:
+        settings = {"stratified": request.stratified, "chunk": request.chunk, "mesh": request.mesh}
+        found = survivors(request.key, index, window.high, above=window.low, **settings)
+        points = found.points
+        return Kept(found.proposals, points.position, points.source, points.tag, found.sure)
+
+    spread = index.touched.volume() + index.small_volume()
+    return Method(spread, max(low, total.largest), min(high, total.volume), draw, index.inside.volume())
