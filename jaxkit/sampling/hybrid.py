@@ -108,7 +108,7 @@ def _in_voxels(
         rate = index.counts[rows].astype(np.float32) * share
         fallen = arrivals(seeds[0], rows, rate, low, high, even=stratified)
         row = rows[fallen.row]
-        program = functools.partial(_place, seeds[1], np.float32(step), power=index.power)
+        program = functools.partial(_place, seeds[1], np.float32(step), np.int32(index.power))
         bits = (index.touched.bits[row], index.inside.bits[row])
         cell, offset, sure, tie = by_batches(
             program, row, fallen.lane, index.counts[row], index.touched.brick[row], *bits
@@ -122,10 +122,10 @@ def _in_voxels(
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
-@functools.partial(jax.jit, static_argnames="power")
+@jax.jit
 def _place(
-    seed: Array, step: Array, brick: Array, lane: Array, count: Array, corner: Array, touched: Array, inside: Array,
-    power: int,
+    seed: Array, step: Array, power: Array, brick: Array, lane: Array, count: Array, corner: Array, touched: Array,
+    inside: Array,
 ) -> tuple[Array, Array, Array, Array]:  # fmt: skip
     """A uniform place in a uniform touched voxel of each brick, whether it is surely covered, and a word."""
     (choice, x), (y, z), (tie, _) = (threefry(seed, brick, lane * 3 + call) for call in range(3))
@@ -144,14 +144,13 @@ def _below(count: Array, word: Array) -> Array:
     return ((high * count + (low * count >> 16)) >> 16).astype(jnp.int32)
 
 
-def _in_cells(voxel: Array, part: Array, power: int) -> tuple[Array, Array]:
+def _in_cells(voxel: Array, part: Array, power: Array) -> tuple[Array, Array]:
     """The cell and the offset in steps of a place `part` of the way through a voxel of `2**power` steps."""
-    if power < 0:
-        within = voxel & ((1 << -power) - 1)
-        return voxel >> -power, (within.astype(jnp.float32) + part) * jnp.float32(2.0**power)
-    steps = part * jnp.float32(2.0**power)
+    down = jnp.maximum(-power, 0)
+    within = (voxel & ((1 << down) - 1)).astype(jnp.float32)
+    steps = jnp.ldexp(within + part, power)
     whole = jnp.floor(steps)
-    return (voxel << power) + whole.astype(jnp.int32), steps - whole
+    return (voxel >> down << jnp.maximum(power, 0)) + whole.astype(jnp.int32), steps - whole
 
 
 def _outside_bricks(index: UnionIndex, small: Dropped, chunk: int, mesh: jax.sharding.Mesh | None) -> Dropped:

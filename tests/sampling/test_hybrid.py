@@ -19,7 +19,7 @@ from tests.sampling.clouds import (
     random_cloud,
 )
 
-KINDS = ("blobs", "flakes", "needles", "decades")
+CLOUDS = [("blobs", 1.3), ("blobs", 8.0), ("flakes", 1.3), ("needles", 8.0), ("decades", 3.0)]
 
 
 def _of_about(points, index):
@@ -31,8 +31,7 @@ def _world(index, found):
     return index.anchor.to_float64(found.points.position)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("cover", [1.3, 8.0])
+@pytest.mark.parametrize(("kind", "cover"), CLOUDS)
 def test_points_are_those_of_brute_force(kind, cover, rng):
     shapes = random_cloud(rng, 80, cover=cover, kind=kind)
     index = build_index(shapes.cloud())
@@ -47,7 +46,7 @@ def test_points_are_those_of_brute_force(kind, cover, rng):
     assert chi_square(points, other) > FIVE_SIGMA and kolmogorov(points, other) > FIVE_SIGMA
 
 
-@pytest.mark.parametrize("power", [-4, -1, 0, 2])
+@pytest.mark.parametrize("power", [-4, -1, 2])
 def test_every_size_of_voxels_gives_the_lens(power, rng):
     shapes = lens()
     index = build_index(shapes.cloud(), power=power)
