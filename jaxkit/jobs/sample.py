@@ -67,9 +67,10 @@ class SampleJob:
         if self.on_invalid not in RULES:
             raise ValueError(f"on_invalid is one of {', '.join(RULES)}, not {self.on_invalid!r}")
         special = [name for name in ("stratified", "surface", "radius") if getattr(self, name)]
-        if len(special) > 1 or (special and special != ["stratified"] and self.method != "auto"):
-            also = [f"method={self.method}"] if self.method != "auto" else []
-            raise ValueError(f"{' and '.join(special + also)} cannot be had together")
+        if self.surface and self.method != "auto":
+            special.append(f"method={self.method}")
+        if len(special) > 1:
+            raise ValueError(f"{' and '.join(special)} cannot be had together")
 
 
 class Outcome(NamedTuple):
@@ -128,7 +129,7 @@ def _draw(key: jax.Array, cloud: Cloud, job: SampleJob, tell: Listen) -> Any:
         from jaxkit.sampling.spacing import poisson_disk
 
         tell("spacing", 0, 1)
-        return poisson_disk(jax.random.fold_in(key, 2), cloud, radius=job.radius)
+        return poisson_disk(jax.random.fold_in(key, 2), cloud, radius=job.radius, method=job.method)
     from jaxkit.sampling.union import sample_union
 
     settings = {"method": job.method, "stratified": job.stratified, "budget_bytes": job.memory, "progress": tell}
@@ -138,8 +139,7 @@ def _draw(key: jax.Array, cloud: Cloud, job: SampleJob, tell: Listen) -> Any:
 def _volume(key: jax.Array, cloud: Cloud, tell: Listen) -> tuple[tuple[str, str], ...]:
     from jaxkit.sampling.volume import union_volume
 
-    tell("volume", 0, 1)
-    found = union_volume(jax.random.fold_in(key, 3), cloud, rel_err=VOLUME_ERROR)
+    found = union_volume(jax.random.fold_in(key, 3), cloud, rel_err=VOLUME_ERROR, progress=tell)
     return (("volume to 0.1 %", _measured(found.value, found.stderr)),)
 
 
@@ -169,6 +169,8 @@ def _told(draw: Any) -> Iterator[tuple[str, str]]:
     if hasattr(draw, "area"):
         yield "exposed area", _measured(draw.area, draw.area_stderr)
         yield "acceptance", f"{draw.accepted / max(draw.proposals, 1):.1%} of {draw.proposals:,} proposals"
+    if hasattr(draw, "uncovered"):
+        yield "left free", f"at most {draw.uncovered:.2%} of the union, of {draw.candidates:,} candidates"
 
 
 def _measured(value: float, error: float) -> str:
