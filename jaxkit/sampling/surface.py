@@ -13,7 +13,7 @@ from jaxkit.sampling.drop import blocks, drop
 from jaxkit.sampling.ellipsoids import Cloud
 from jaxkit.sampling.join import covers
 from jaxkit.sampling.methods import Method, Window
-from jaxkit.sampling.union import Search
+from jaxkit.sampling.search import Search
 
 ROOM = 2**24
 POWER = 1.6075
