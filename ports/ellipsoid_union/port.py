@@ -22,7 +22,8 @@ UTM = (500_000.0, 5_300_000.0, 400.0)
 
 def seeded(key: jax.Array) -> int:
     """The key as a number, for generators that are not JAX's."""
-    return int.from_bytes(np.asarray(jax.random.key_data(key)).tobytes(), "little") % 2**63
+    high, low = (int(word) for word in jax.random.key_data(key))
+    return (high << 32 | low) % 2**63
 
 
 def one_by_one(key: jax.Array, center: np.ndarray, semi_axes: np.ndarray, quaternion: np.ndarray, count: int):
