@@ -5,6 +5,7 @@ import sys
 import textwrap
 import xml.etree.ElementTree as ElementTree
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -196,6 +197,63 @@ def test_doctor_shows_versions_and_remedies(jaxkit):
     assert run.output.count("Warning:") == run.output.count("Remedy:")
 
 
+@pytest.fixture
+def balls(tmp_path):
+    """A cloud file of two balls, and the same with a row that is none."""
+    center, radius = np.array([[0.0, 0, 0], [1, 0, 0], [9, 0, 0]]), np.array([1.0, 1.0, -1.0])
+    np.savez(tmp_path / "balls.npz", center=center[:2], radius=radius[:2])
+    np.savez(tmp_path / "bad.npz", center=center, radius=radius)
+
+
+def test_sample_writes_points_and_tells_what_it_found(jaxkit, tmp_path, balls):
+    run = jaxkit("sample", "balls.npz", "--count", 300, "--out", "points.npy", "--seed", 3, "--plot", "points.png")
+    assert run.exit_code == 0, run.output
+    points = np.load(tmp_path / "points.npy")
+    assert points.shape == (300, 3)
+    assert (np.minimum(np.linalg.norm(points, axis=1), np.linalg.norm(points - (1, 0, 0), axis=1)) <= 1 + 1e-6).all()
+    assert (tmp_path / "points.png").read_bytes().startswith(b"\x89PNG")
+    told = run.output
+    assert told.index("balls.npz: reading") < told.index("balls.npz: writing") and told.count("balls.npz: ") >= 3
+    for name in (
+        "ellipsoids",
+        "volume",
+        "mean cover",
+        "method",
+        "acceptance",
+        "seconds",
+        "Wrote points.npy and points.png",
+    ):
+        assert name in told
+
+
+def test_sample_names_bad_rows_and_leaves_them_out_if_asked(jaxkit, balls):
+    run = jaxkit("sample", "bad.npz", "--count", 30, "--out", "points.csv")
+    assert run.exit_code == 4 and "1 non-positive axis (first in row 2)" in run.output
+    assert "--on-invalid drop" in run.output and "Traceback" not in run.output
+    run = jaxkit("sample", "bad.npz", "--count", 30, "--out", "points.csv", "--on-invalid", "drop")
+    assert run.exit_code == 0, run.output
+    assert "1 (row 2)" in run.output
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("missing.npz", "--count", 9, "--out", "p.npy"), "missing.npz: no such file"),
+        (("balls.npz", "--count", 9, "--out", "p.txt"), "must end in .npy"),
+        (("balls.npz", "--out", "p.npy"), "either a count of points or a radius"),
+        (("balls.npz", "--count", -9, "--out", "p.npy"), "count must be"),
+        (("balls.npz", "--count", 9, "--out", "p.npy", "--memory", "lots"), "4GB"),
+        (("balls.npz", "--count", 9, "--out", "p.npy", "--memory", "9B"), "budget"),
+        (("balls.npz", "--count", 9, "--out", "p.npy", "--method", "magic"), "method must be one of"),
+        (("balls.npz", "--count", 9, "--out", "away/p.npy"), "is not a folder"),
+    ],
+)
+def test_sample_says_in_one_sentence_why_it_cannot(jaxkit, balls, words, told):
+    run = jaxkit("sample", *words)
+    assert run.exit_code == 4 and told in run.output, run.output
+    assert "Traceback" not in run.output and run.output.strip().splitlines()[-1].startswith("jaxkit: ")
+
+
 def test_help_names_all_commands(jaxkit):
     output = jaxkit("--help").output
-    assert all(command in output for command in ("prove", "new", "doctor", "diff"))
+    assert all(command in output for command in ("prove", "new", "doctor", "diff", "sample"))
