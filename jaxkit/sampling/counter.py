@@ -38,11 +38,16 @@ def stream(key: Array, name: str, *, index: int = 0) -> Array:
       name: of the use, such as "arrival".
       index: of the repetition, in [0, 2**32).
     """
-    data = jax.random.key_data(key).reshape(-1, 2)
-    mixed = data[0]
-    for more in data[1:]:
+    return _mixed(jax.random.key_data(key), jnp.uint32(zlib.crc32(name.encode())), jnp.uint32(index))
+
+
+@jax.jit
+def _mixed(data: Array, *counters: Array) -> Array:
+    pairs = data.reshape(-1, 2)
+    mixed = pairs[0]
+    for more in (*pairs[1:], counters):
         mixed = jnp.stack(threefry(mixed, *more))
-    return jnp.stack(threefry(mixed, jnp.uint32(zlib.crc32(name.encode())), jnp.uint32(index)))
+    return mixed
 
 
 def words(key: Array, name: str, a: Array, b: Array) -> Words:

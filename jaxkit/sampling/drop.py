@@ -93,9 +93,20 @@ def drop(
         return _joined([_nothing(kind), *mapped(pool, of_block, blocks(cloud, chunk))])
 
 
+def whole_blocks(chunk: int) -> int:
+    """`chunk` rows rounded down to whole blocks, at least one.
+
+    Raises:
+      ValueError: if `chunk` is not a positive whole number.
+    """
+    if isinstance(chunk, bool) or not isinstance(chunk, int | np.integer) or chunk < 1:
+        raise ValueError(f"chunk must be a whole number of at least 1, got {chunk!r}")
+    return max(int(chunk) // BLOCK, 1) * BLOCK
+
+
 def blocks(cloud: Cloud, chunk: int = 2**20) -> Iterator[tuple[int, Bodies]]:
     """`(first, bodies)` with at most `BLOCK` rows, NumPy arrays, from chunks of about the given number of rows."""
-    for first, bodies in cloud.chunks(max(chunk // BLOCK, 1) * BLOCK):
+    for first, bodies in cloud.chunks(whole_blocks(chunk)):
         bodies = jax.tree.map(np.asarray, bodies)
         for start in range(0, len(bodies.semi_axes), BLOCK):
             yield first + start, jax.tree.map(lambda leaf: leaf[start : start + BLOCK], bodies)  # noqa: B023
@@ -193,7 +204,8 @@ def _taken(block: Bodies, row: Array) -> Bodies:
     """The bodies of rows, column by column: columns fill vector registers, rows of three do not."""
 
     def columns(leaf: Array) -> tuple[Array, ...]:
-        return tuple(leaf.at[row, index].get(mode="promise_in_bounds") for index in range(leaf.shape[1]))
+        flat, width = leaf.reshape(-1), leaf.shape[1]
+        return tuple(flat.at[row * width + index].get(mode="promise_in_bounds") for index in range(width))
 
     return jax.tree.map(columns, block)
 
@@ -203,7 +215,8 @@ def _moved(bodies: Bodies, unit: tuple, step: Array) -> tuple[tuple, tuple]:
     own = tuple(axis * part for axis, part in zip(bodies.semi_axes, unit, strict=True))
     by = to_world(rotation(jnp.stack(bodies.quaternion, -1)), own)
     moved = [offset + part for offset, part in zip(bodies.center.offset, by, strict=True)]
-    whole = [jnp.floor(value / step) for value in moved]
+    inverse = 1 / step  # A power of two: exact.
+    whole = [jnp.floor(value * inverse) for value in moved]
     cell = tuple(cell + count.astype(jnp.int32) for cell, count in zip(bodies.center.cell, whole, strict=True))
     return cell, tuple(value - count * step for value, count in zip(moved, whole, strict=True))
 

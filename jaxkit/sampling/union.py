@@ -8,6 +8,7 @@ import numpy as np
 from jaxkit.sampling.anchor import Array
 from jaxkit.sampling.brickset import BudgetError
 from jaxkit.sampling.draw import UnionDraw
+from jaxkit.sampling.drop import whole_blocks
 from jaxkit.sampling.ellipsoids import Cloud
 from jaxkit.sampling.methods import Method, Request, by_bricks, by_join
 from jaxkit.sampling.occupancy import UnionIndex
@@ -56,14 +57,16 @@ def sample_union(
       mesh: devices that share the work.
       budget_bytes: memory for points in the making, 3 GB unless given; more of it means fewer passes.
       max_proposals: most points to try; unless given, a hundred million or two hundred for each point.
-      progress: told `(stage, done, total)`.
+      progress: told `(stage, done, total)`: rows of the stage "tally", points of the stage "points".
 
     Raises:
-      ValueError: for a negative count, an unknown method, or points wanted from a cloud without a body.
+      ValueError: for a negative count, an unknown method, a chunk or max_proposals below 1, or points wanted from a
+        cloud without a body.
       LowAcceptanceError: if the count would take more than `max_proposals`.
       BudgetError: if the points themselves exceed the budget.
     """
-    _check(count, method, budget_bytes)
+    _check(count, method, budget_bytes, max_proposals)
+    chunk = whole_blocks(chunk)
     tell = progress or (lambda stage, done, total: None)
     total = _tally(cloud, chunk, tell)
     if count and not total.bodies:
@@ -72,6 +75,7 @@ def sample_union(
     search = _search(request, method, count, max_proposals or max(10**8, 200 * count))
     for found in search.windows():
         tell("points", min(found, count), count)
+    tell("points", count, count)
     return search.finished(cloud, total.volume)
 
 
@@ -108,11 +112,13 @@ def _worth_bricks(search: Search, bodies: int) -> bool:
     return missing > 0 and cover > LEAST_COVER and missing * cover**2 > BRICKS_COST * bodies
 
 
-def _check(count: int, method: str, budget_bytes: int | None) -> None:
+def _check(count: int, method: str, budget_bytes: int | None, max_proposals: int | None) -> None:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 0:
         raise ValueError(f"count must be a whole number of at least 0, got {count!r}")
     if method != "auto" and method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(['auto', *METHODS])}, got {method!r}")
+    if max_proposals is not None and not max_proposals >= 1:
+        raise ValueError(f"max_proposals must be at least 1, got {max_proposals!r}")
     least = count * POINT_BYTES + PILOT * PROPOSAL_BYTES
     if budget_bytes is not None and budget_bytes < least:
         raise BudgetError(f"{count} points take {least:.3g} bytes while they are made, budget_bytes is {budget_bytes}")

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from jaxkit.sampling.anchor import Array
-from jaxkit.sampling.drop import drop
+from jaxkit.sampling.drop import drop, whole_blocks
 from jaxkit.sampling.ellipsoids import Cloud
 from jaxkit.sampling.join import covers
 from jaxkit.sampling.tally import tally
@@ -94,10 +94,11 @@ def union_volume(
       progress: told `(stage, done, total)`.
 
     Raises:
-      ValueError: if `rel_err` is not in (0, 1).
+      ValueError: if `rel_err` is not in (0, 1), or for a chunk below 1.
     """
     if not 0 < rel_err < 1:
         raise ValueError(f"rel_err must be in (0, 1), got {rel_err!r}")
+    chunk = whole_blocks(chunk)
     tell = progress or (lambda stage, done, total: None)
     total = tally(cloud, chunk=chunk, listen=lambda done: tell("tally", done, len(cloud)))
     shares, density, wanted = Shares(), 0.0, PILOT

@@ -218,6 +218,8 @@ def test_a_union_without_a_survivor_fails(monkeypatch):
         ({"count": 1.5}, "1.5"),
         ({"count": True}, "True"),
         ({"count": 1, "method": "magic"}, "magic"),
+        ({"count": 1, "chunk": 0}, "got 0"),
+        ({"count": 1, "max_proposals": -5}, "got -5"),
     ],
 )
 def test_wrong_settings_are_refused(settings, shown):
@@ -230,10 +232,11 @@ def test_a_budget_that_the_points_exceed_is_refused():
         sample_union(KEY, nested().cloud(), count=10, budget_bytes=1000)
 
 
-def test_progress_is_told(large):
+@pytest.mark.parametrize("count", [1000, 60_000])
+def test_progress_is_told(count, large):
     heard = []
-    sample_union(KEY, large, count=60_000, progress=lambda *news: heard.append(news))
-    assert heard[0][0] == "tally" and heard[-1] == ("points", 60_000, 60_000)
+    sample_union(KEY, large, count=count, progress=lambda *news: heard.append(news))
+    assert heard[0][0] == "tally" and heard[-1] == ("points", count, count)
 
 
 def test_stratified_draws_scatter_less():
