@@ -1,10 +1,8 @@
-"""A set of bricks that grows while bodies are added, by several threads."""
-
-import threading
+"""A set of bricks that grows while bodies are added."""
 
 import numpy as np
 
-from jaxkit.sampling.bits import VOXELS, WORDS
+from jaxkit.sampling.bits import VOXELS, WORDS, popcount
 from jaxkit.sampling.bricks import bricks_of_keys
 
 FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -19,23 +17,21 @@ class BudgetError(ValueError):
 
 
 class BrickSet:
-    """Bits of bricks for several rules, in the order in which the bricks came.
-
-    Bits are only ever set, so the result does not depend on the order in which threads set them.
+    """Bits of bricks for several rules, in the order in which the bricks came. For one thread.
 
     Args:
-      rules: of the last, full bricks are known, and need no more tests.
+      rules: names of the rules.
       budget_bytes: what the set may take while it grows.
+      enough: a brick is done when it is full by all rules but the last, and holds so many voxels by the last.
     """
 
-    def __init__(self, rules: tuple[str, ...], budget_bytes: int):
+    def __init__(self, rules: tuple[str, ...], budget_bytes: int, enough: int = VOXELS):
         self.rules = rules
-        self._budget = budget_bytes
-        self._lock = threading.Lock()
+        self._budget, self._enough = budget_bytes, enough
         self._settled, self._recent = _Index.empty(), _Index.empty()
         self._size = 0
         self._bits = [np.zeros((0, LONGS), np.uint64) for _ in rules]
-        self._full = np.zeros(0, bool)
+        self._done = np.zeros(0, bool)
 
     def slots(self, keys: np.ndarray) -> np.ndarray:
         """The rows of bricks by their keys, int64, increasing and all different; new ones are added.
@@ -43,27 +39,24 @@ class BrickSet:
         Raises:
           BudgetError: instead of adding more than the budget allows.
         """
-        with self._lock:
-            row = self._settled.find(keys)
-            missing = np.flatnonzero(row < 0)
-            row[missing] = self._recent.find(keys[missing])
-            missing = missing[row[missing] < 0]
-            if missing.size:
-                row[missing] = np.arange(self._size, self._size + len(missing))
-                self._grow(keys[missing], row[missing])
-            return row
+        row = self._settled.find(keys)
+        missing = np.flatnonzero(row < 0)
+        row[missing] = self._recent.find(keys[missing])
+        missing = missing[row[missing] < 0]
+        if missing.size:
+            row[missing] = np.arange(self._size, self._size + len(missing))
+            self._grow(keys[missing], row[missing])
+        return row
 
-    def is_full(self, slot: np.ndarray) -> np.ndarray:
-        """Whether the rows were full at some moment: whether a test of them is still worth its time."""
-        with self._lock:
-            return self._full[slot]
+    def is_done(self, slot: np.ndarray) -> np.ndarray:
+        """Whether more tests of these rows are not worth their time."""
+        return self._done[slot]
 
     def fill(self, slot: np.ndarray) -> None:
         """Sets every voxel of the rows by every rule."""
-        with self._lock:
-            self._full[slot] = True
-            for bits in self._bits:
-                bits[slot] = FULL
+        self._done[slot] = True
+        for bits in self._bits:
+            bits[slot] = FULL
 
     def add(self, slot: np.ndarray, masks: list[np.ndarray]) -> None:
         """Sets the voxels of masks `[>= P, 64]` uint8 in the rows `slot` `[P]`, equal rows side by side."""
@@ -72,14 +65,16 @@ class BrickSet:
         if len(starts) < len(slot):
             masks = [np.bitwise_or.reduceat(mask, starts, axis=0) for mask in masks]
         slot = slot[starts]
-        with self._lock:
-            for bits, mask in zip(self._bits, masks, strict=True):
-                merged = bits[slot] | mask
-                bits[slot] = merged
-            self._full[slot] = (merged == FULL).all(1)
+        merged = [bits[slot] | mask for bits, mask in zip(self._bits, masks, strict=True)]
+        for bits, mask in zip(self._bits, merged, strict=True):
+            bits[slot] = mask
+        done = popcount(merged[-1]).sum(1) >= self._enough
+        for mask in merged[:-1]:
+            done &= (mask == FULL).all(1)
+        self._done[slot] = done
 
     def settle(self) -> tuple[np.ndarray, list[np.ndarray]]:
-        """The bricks `[B, 3]` int32 with a voxel by some rule, in order, and for each rule bits `[B, 16]` uint32.
+        """The keys of the bricks with a voxel by some rule, in order, and for each rule bits `[B, 16]` uint32.
 
         The set is empty afterwards.
         """
@@ -90,22 +85,31 @@ class BrickSet:
         chosen = kept[index.row]
         key, row = index.key[chosen], index.row[chosen]
         words = [self._bits.pop(0)[row].view(np.uint32).reshape(len(row), WORDS) for _ in self.rules]
-        self.__init__(self.rules, self._budget)
-        return bricks_of_keys(key), words
+        self.__init__(self.rules, self._budget, self._enough)
+        return key, words
 
     def _grow(self, keys: np.ndarray, rows: np.ndarray) -> None:
         self._size += len(keys)
-        if self._size > len(self._full):
-            # Half as many again; resizing a large array in place moves no memory.
+        if self._size > len(self._done):
             if bytes_of(self._size, len(self.rules)) > self._budget:
                 raise BudgetError(f"more than {self._size} bricks do not fit in {self._budget} bytes")
+            # Half as many again; resizing a large array in place moves no memory.
             room = max(FIRST, self._size, min(self._size * 3 // 2, self._budget // bytes_of(1, len(self.rules))))
-            self._full.resize(room, refcheck=False)
+            self._done.resize(room, refcheck=False)
             for bits in self._bits:
                 bits.resize((room, LONGS), refcheck=False)
         self._recent = _Index.merged(self._recent, _Index(keys, rows))
         if len(self._recent.key) > max(FIRST, len(self._settled.key) // 4):
             self._settled, self._recent = _Index.merged(self._settled, self._recent), _Index.empty()
+
+
+def settled(sets: list[BrickSet]) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The bricks `[B, 3]` int32 of sets that share none, in order, and for each rule their bits `[B, 16]` uint32."""
+    keys, words = zip(*(part.settle() for part in sets), strict=True)
+    key = np.concatenate(keys)
+    order = np.argsort(key, kind="stable")
+    parts = [list(rule) for rule in zip(*words, strict=True)]
+    return bricks_of_keys(key[order]), [np.concatenate(parts.pop(0))[order] for _ in sets[0].rules]
 
 
 def bytes_of(bricks: int, rules: int) -> int:

@@ -34,7 +34,8 @@ class UnionIndex:
       cloud: the bodies.
       tally: their volumes by level.
       touched: every voxel that shares a place with a body of `levels`, and some more.
-      inside: voxels that lie wholly in one such body, in the same bricks as `touched`.
+      inside: voxels that lie wholly in one such body, in the same bricks as `touched`. Not all: in a brick that is
+        touched everywhere, 480 of the 512 are enough.
       power: a voxel is `2**power` steps of the cloud's anchor.
       levels: lowest and highest level of the bodies in the bricks; smaller bodies are left out.
     """
@@ -150,7 +151,7 @@ def suitable_power(total: Tally, step: float) -> int:
 
 def _index(cloud: Cloud, total: Tally, power: int, budget: int) -> UnionIndex:
     size, levels = cloud.anchor.step * 2.0**power, (max(power + COARSE + 1, 0), LARGEST)
-    brick, (touched, inside) = stamp(cloud, size, ("touched", "inside"), levels, budget).settle()
+    brick, (touched, inside) = stamp(cloud, size, ("touched", "inside"), levels, budget)
     origin = cloud.anchor.origin
     return UnionIndex(
         cloud, total, Bricks(touched, brick, size, origin), Bricks(inside, brick, size, origin), power, levels

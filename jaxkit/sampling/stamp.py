@@ -1,19 +1,20 @@
 """Streams a cloud over a growing set of bricks: every body sets the bits of the voxels that pass a test."""
 
 import collections
+import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxkit.sampling.anchor import Array
-from jaxkit.sampling.bits import EDGE
+from jaxkit.sampling.bits import EDGE, VOXELS
 from jaxkit.sampling.bricks import LIMIT, brick_keys
-from jaxkit.sampling.brickset import BrickSet, BudgetError, bytes_of
+from jaxkit.sampling.brickset import BrickSet, BudgetError, bytes_of, settled
 from jaxkit.sampling.ellipsoids import Bodies, Cloud
 from jaxkit.sampling.levels import levels as levels_of
 from jaxkit.sampling.voxel_tests import INSIDE, OUTSIDE, ROWS, Shapes, Triple, limits, relation, spans, toward
@@ -21,49 +22,55 @@ from jaxkit.sampling.voxel_tests import INSIDE, OUTSIDE, ROWS, Shapes, Triple, l
 BLOCK = 2**16
 PAIRS = 2**17
 TESTS = 2**14
-THREADS = 2
+FIRST_ROUND = 32
+# In a brick that is touched everywhere and has this many voxels inside, the rest is cheaper to test point by point.
+ENOUGH = 480
+HALVES = 2
+Masks = tuple[np.ndarray, list[np.ndarray]]
 
 
 def stamp(
     cloud: Cloud, size: float, rules: tuple[str, ...], levels: tuple[int, int] | None, budget_bytes: int
-) -> BrickSet:
-    """The voxels of a cloud by each of several rules, one pass over the cloud.
+) -> Masks:
+    """The bricks `[B, 3]` of a cloud, and for each of several rules their bits `[B, 16]`: one pass over the cloud.
 
     A pair is a body and a brick that its upright box meets. Blocks of bodies are unrolled into batches of pairs of a
     fixed shape, so neither the sizes of bodies nor the chunks they come in change a program or a bit. A brick is
-    tested as one cube first; then row by row, unless it lies outside or inside, or is full already.
+    tested as one cube first; then row by row, unless it lies outside or inside, or is done already: what counts as done
+    depends on the pairs before. So each half of the bricks, as on a chessboard, has a thread that takes its pairs in
+    the order of the cloud.
 
     Args:
       cloud: bodies.
       size: edge of a voxel in the units of the world.
-      rules: of "touched", "inside", "center".
+      rules: of "touched", "inside", "center". With "touched" and "inside" together, a few voxels that lie inside are
+        left out of bricks that are touched everywhere.
       levels: `(low, high)`: only bodies of these levels, both included; None: all.
       budget_bytes: what the set may take.
 
     Raises:
       BudgetError: before more than the budget is allocated.
     """
-    found = BrickSet(rules, budget_bytes)
-
-    def work(block: "_Block", first: int, last: int) -> None:
-        _stamp_pairs(found, block, first, last)
-
-    def jobs() -> Iterator[tuple]:
-        for block in _blocks(cloud, size, levels):
-            if block.too_many:
-                raise BudgetError("a body meets more than 2**31 bricks")
-            for first in range(0, block.pairs, PAIRS):
-                yield block, first, min(first + PAIRS, block.pairs)
-
+    enough = ENOUGH if len(rules) > 1 else VOXELS
+    halves = [BrickSet(rules, budget_bytes // HALVES, enough) for _ in range(HALVES)]
     try:
-        _side_by_side(work, jobs())
+        _in_order(_met, _stamp_pairs, _jobs(cloud, size, levels), halves)
     except BudgetError as error:
         most = bytes_of(sum(block.pairs for block in _blocks(cloud, size, levels)), len(rules))
         raise BudgetError(
             f"voxels of {size} take more than the {budget_bytes} bytes of budget_bytes, and up to {most}: use larger "
             "voxels or allow more"
         ) from error
-    return found
+    return settled(halves)
+
+
+def _jobs(cloud: Cloud, size: float, levels: tuple[int, int] | None) -> Iterator[tuple["_Block", int, int]]:
+    """Blocks, with the first and the last of a batch of their pairs."""
+    for block in _blocks(cloud, size, levels):
+        if block.too_many:
+            raise BudgetError("a body meets more than 2**31 bricks")
+        for first in range(0, block.pairs, PAIRS):
+            yield block, first, min(first + PAIRS, block.pairs)
 
 
 def _blocks(cloud: Cloud, size: float, levels: tuple[int, int] | None) -> Iterator["_Block"]:
@@ -125,23 +132,53 @@ def _padded(part: np.ndarray, dtype: Any) -> np.ndarray:
     return out
 
 
-def _stamp_pairs(found: BrickSet, block: _Block, first: int, last: int) -> None:
-    """Sets the bits of the pairs from `first` to before `last` of a block."""
+class _Met(NamedTuple):
+    """Pairs that meet, in the order of their bricks.
+
+    Attributes:
+      block: of the bodies.
+      body: int32 `[P]`.
+      brick: int32 `[3, P]`.
+      inside: bool `[P]`, whether the whole brick lies inside.
+      starts: where in the order each brick begins.
+    """
+
+    block: _Block
+    body: np.ndarray
+    brick: np.ndarray
+    inside: np.ndarray
+    starts: np.ndarray
+
+
+def _met(block: _Block, first: int, last: int) -> list[_Met]:
+    """The pairs from `first` to before `last` of a block that meet, for each half of the bricks."""
     body, local = block.unroll(first, last)
     brick, how = _meet(block.shapes, block.low, block.count, *_filled(PAIRS, body, local))
     brick, how = np.asarray(brick)[:, : len(body)], np.asarray(how)[: len(body)]
-    order, starts = _grouped(brick, np.flatnonzero(how != OUTSIDE))
-    if not order.size:
+    half = np.where(how == OUTSIDE, HALVES, brick.sum(0, dtype=np.int32) % HALVES)
+    found = []
+    for number in range(HALVES):
+        order, starts = _grouped(brick, np.flatnonzero(half == number))
+        found.append(_Met(block, body[order], brick[:, order], how[order] == INSIDE, starts))
+    return found
+
+
+def _stamp_pairs(found: BrickSet, met: _Met) -> None:
+    """Sets the bits of pairs. The first few pairs of each brick come first, as they may be enough."""
+    if not met.body.size:
         return
-    slot = found.slots(brick_keys(brick[:, order[starts]].T))
-    slot = np.repeat(slot, np.diff(starts, append=len(order)))
-    found.fill(slot[how[order] == INSIDE])
-    open_ = (how[order] != INSIDE) & ~found.is_full(slot)
-    order, slot = order[open_], slot[open_]
-    for begin in range(0, len(order), TESTS):
-        some = order[begin : begin + TESTS]
-        cells = _filled(TESTS, body[some], *brick[:, some])
-        found.add(slot[begin : begin + TESTS], _test_rows(block.shapes, cells[0], tuple(cells[1:]), rules=found.rules))
+    sizes = np.diff(met.starts, append=len(met.body))
+    slot = np.repeat(found.slots(brick_keys(met.brick[:, met.starts].T)), sizes)
+    found.fill(slot[met.inside])
+    place = np.arange(len(slot)) - np.repeat(met.starts, sizes)
+    low, high = 0, FIRST_ROUND
+    while low < sizes.max():
+        chosen = np.flatnonzero((place >= low) & (place < high) & ~found.is_done(slot))
+        for begin in range(0, len(chosen), TESTS):
+            some = chosen[begin : begin + TESTS]
+            body, *brick = _filled(TESTS, met.body[some], *met.brick[:, some])
+            found.add(slot[some], _test_rows(met.block.shapes, body, tuple(brick), rules=found.rules))
+        low, high = high, 2 * high
 
 
 def _grouped(brick: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -197,13 +234,29 @@ def _test_rows(shapes: Shapes, body: Array, brick: Triple, *, rules: tuple[str, 
     return [ROWS[rule](limit, (x, y, center[2] - middle)) for rule in rules]
 
 
-def _side_by_side(work: Callable[..., None], jobs: Iterable[tuple]) -> None:
-    """Runs jobs in a few threads, of which compiled programs and NumPy let others run, with few jobs waiting."""
-    with ThreadPoolExecutor(THREADS) as pool:
-        waiting = collections.deque()
+def _in_order(prepare: Callable, use: Callable, jobs: Iterable[tuple], halves: list[BrickSet]) -> None:
+    """`use(half, part)` for the parts of every `prepare(*job)`: prepared side by side, used in order by each half."""
+    with contextlib.ExitStack() as stack:
+        ahead = stack.enter_context(ThreadPoolExecutor(HALVES))
+        threads = [stack.enter_context(ThreadPoolExecutor(1)) for _ in halves]
+        prepared, used = collections.deque(), collections.deque()
+
+        def hand_over() -> None:
+            parts = zip(threads, halves, prepared.popleft().result(), strict=True)
+            used.append([thread.submit(use, half, part) for thread, half, part in parts])
+
         for job in jobs:
-            waiting.append(pool.submit(work, *job))
-            while len(waiting) > THREADS:
-                waiting.popleft().result()
-        for job in waiting:
-            job.result()
+            prepared.append(ahead.submit(prepare, *job))
+            if len(prepared) > HALVES:
+                hand_over()
+            if len(used) > HALVES:
+                _wait(used.popleft())
+        while prepared:
+            hand_over()
+        for futures in used:
+            _wait(futures)
+
+
+def _wait(futures: list[Future]) -> None:
+    for future in futures:
+        future.result()

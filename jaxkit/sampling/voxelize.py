@@ -26,6 +26,6 @@ def voxelize_union(cloud: Cloud, voxel_size: float, *, rule: str = "center", bud
         raise ValueError(f"rule must be one of {', '.join(ROWS)}, got {rule!r}")
     if not 0 < voxel_size < float("inf"):
         raise ValueError(f"voxel_size must be positive and finite, got {voxel_size}")
-    found = stamp(cloud, float(voxel_size), (rule,), None, BUDGET if budget_bytes is None else budget_bytes)
-    brick, (bits,) = found.settle()
+    budget = BUDGET if budget_bytes is None else budget_bytes
+    brick, (bits,) = stamp(cloud, float(voxel_size), (rule,), None, budget)
     return Bricks(bits, brick, float(voxel_size), cloud.anchor.origin)
