@@ -5,6 +5,7 @@ of the table. Neighbours along x are neighbours in the table, so a row of cells 
 share keys; the exact test tells their points apart.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -12,12 +13,13 @@ import numpy as np
 
 from jaxkit.sampling.anchor import Array, Position
 
-FINER = (2, 1, 1)
+FINER = (3, 0, 0)
 """Cells of level l have edges `step 2^(l - f)`: fine cells cost nothing along x, along y and z they cost look-ups."""
 ROW = 2 ** FINER[0] + 1
 ACROSS = 2 ** FINER[1] + 1
 COLUMNS = 8
 SOURCE, SOURCE_LEVEL = 6, 7
+PART = 2**16
 FEWEST = tuple((2**finer + 1).bit_length() for finer in FINER)
 """Least bits of a key for each axis: the cells that one body can touch have different keys."""
 
@@ -83,22 +85,43 @@ def build_grid(
       step: of the anchor.
       room: points that the arrays have room for, a `capacity`; the grids of one join share their shapes.
     """
-    points = len(source)
+    most = min(max((4 * room - 1).bit_length(), sum(FEWEST)), 30)
     cell = cells(position, level, step)
-    shift = _shift(cell, (2 * room - 1).bit_length())
+    shift = _shift(cell, most)
     key, order = _sorted(keys(cell, shift))
-    start = _aligned((1 << max((2 * room - 1).bit_length(), sum(FEWEST))) + ROW + 1)
-    size = 1 << int(shift[2])
+    start = _starts(key, 1 << int(shift[2]), _aligned((1 << most) + ROW + 1))
+    rows = _rows(position, source, source_level, order, _aligned(room * COLUMNS))
+    return Grid(rows, start, np.int32(len(source)), np.int32(level), shift), order
+
+
+def _starts(key: np.ndarray, size: int, start: np.ndarray) -> np.ndarray:
+    """Fills `start` for sorted keys below `size`, a part at a time: fresh memory costs more than the counting."""
     start[0] = 0
-    np.cumsum(np.bincount(key, minlength=size), out=start[1 : size + 1])
-    start[size : size + ROW + 1] = points + start[: ROW + 1]
-    rows = _aligned(room * COLUMNS)
-    columns = (*np.asarray(position.cell).T, *np.asarray(position.offset).view(np.int32).T, source, source_level)
-    for index, column in enumerate(columns):
-        rows[index : points * COLUMNS : COLUMNS] = column
-    table = rows[: points * COLUMNS].reshape(points, COLUMNS)
-    table[:] = taken_rows(table, order)
-    return Grid(rows, start, np.int32(points), np.int32(level), shift), order
+    for low in range(0, size, PART):
+        high = min(low + PART, size)
+        first, last = np.searchsorted(key, np.array([low, high], key.dtype))
+        count = np.bincount(key[first:last] - low, minlength=high - low)
+        count[0] += first
+        np.cumsum(count, out=start[low + 1 : high + 1])
+    start[size : size + ROW + 1] = len(key) + start[: ROW + 1]
+    return start
+
+
+def _rows(
+    position: Position, source: np.ndarray, source_level: np.ndarray, order: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    """Fills `rows` with the points in the order of their keys, in two threads."""
+    cell, offset = np.asarray(position.cell), np.asarray(position.offset).view(np.int32)
+    table = rows[: len(order) * COLUMNS].reshape(-1, COLUMNS)
+
+    def fill(first: int) -> None:
+        chosen, part = order[first : first + PART], table[first : first + PART]
+        part[:, :3], part[:, 3:6] = taken_rows(cell, chosen), taken_rows(offset, chosen)
+        part[:, SOURCE], part[:, SOURCE_LEVEL] = np.take(source, chosen), np.take(source_level, chosen)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(fill, range(0, len(order), PART)))
+    return rows
 
 
 def taken_rows(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -129,9 +152,9 @@ def _sorted(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shift(cell: list[np.ndarray], most: int) -> np.ndarray:
-    """Bits of a key for the three axes, summed up: enough for the box of the points, but no more than `most`."""
+    """Bits of a key for the three axes, summed up: enough for the box of the points, but at most `most`."""
     extent = [int(index.max()) - int(index.min()) for index in cell]
     bits = [max(length.bit_length(), least) for length, least in zip(extent, FEWEST, strict=True)]
-    while sum(bits) > max(most, sum(FEWEST)):
+    while sum(bits) > most:
         bits[max(range(3), key=lambda axis: bits[axis] - FEWEST[axis])] -= 1
     return np.cumsum(bits).astype(np.int32)

@@ -71,8 +71,9 @@ def joined(
             bodies = jax.tree.map(np.asarray, bodies)
             level = levels_of(bodies.semi_axes, cloud.anchor.step)
             counts = (bodies.semi_axes[:, 0] > 0) & (level >= low) & (level <= high)
+            long = is_elongated(bodies.semi_axes)
             for one in np.flatnonzero(np.bincount(level[counts])):
-                _send_level(shelf, int(one), first, bodies, np.flatnonzero(counts & (level == one)))
+                _send_level(shelf, int(one), first, bodies, counts & (level == one), long)
     yield from shelf.found()
 
 
@@ -85,12 +86,12 @@ def _column(name: str, values: np.ndarray | None, points: int, *, needed: bool) 
     return np.asarray(values, np.int32)
 
 
-def _send_level(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.ndarray) -> None:
+def _send_level(shelf: Shelf, level: int, first: int, bodies: Bodies, chosen: np.ndarray, long: np.ndarray) -> None:
     """Joins the bodies of a chunk that are of one level."""
     grid = shelf.grid(level, level)
-    long = is_elongated(bodies.semi_axes[rows])
-    if long.any():
-        rows = np.concatenate([rows[~long], _send_long(shelf, level, first, bodies, rows[long])])
+    rows = np.flatnonzero(chosen & ~long)
+    if (chosen & long).any():
+        rows = np.concatenate([rows, _send_long(shelf, level, first, bodies, np.flatnonzero(chosen & long))])
     if grid is None:
         return
     rows = rows[_along(grid, bodies.center, rows, shelf.step)]
@@ -101,8 +102,10 @@ def _send_level(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.n
 
 def _send_long(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.ndarray) -> np.ndarray:
     """Joins the parts of long bodies; those with few candidates are given back, to be joined whole."""
-    if shelf.grid(level, level) is None:
+    grid = shelf.grid(level, level)
+    if grid is None:
         return rows
+    rows = rows[_along(grid, bodies.center, rows, shelf.step)]
     counts = [
         shelf.candidates(level, _block(bodies, rows[at : at + BLOCK], first, level))[: len(rows) - at]
         for at in range(0, len(rows), BLOCK)
@@ -120,11 +123,12 @@ def _send_parts(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.n
     small = part_levels(bodies.semi_axes[rows[body]], low, high, shelf.step)
     for one in np.unique(small):
         chosen = np.flatnonzero(small == one)
-        shelf.grid(int(one), level)
+        # One grid for parts of bodies of all levels: those of larger bodies hold every point in any case.
+        shelf.grid(int(one), LARGEST)
         for at in range(0, len(chosen), BLOCK):
             now = chosen[at : at + BLOCK]
             block = _block(bodies, rows[body[now]], first, level)
-            shelf.send(int(one), level, block._replace(low=_padded(low[now]), high=_padded(high[now])))
+            shelf.send(int(one), LARGEST, block._replace(low=_padded(low[now]), high=_padded(high[now])))
 
 
 def _along(grid: Grid, center: Position, rows: np.ndarray, step: float) -> np.ndarray:

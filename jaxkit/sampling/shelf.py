@@ -29,7 +29,7 @@ class Shelf:
       counted: "any", "other", "prior" or "owner", see `pairs.join`.
       mesh: devices that share the blocks, or None.
       grids: by (level, ceiling): the points whose sources are of level `ceiling` at most, and their indices.
-      tallies: by (level, ceiling, level of the bodies): the tally on the devices.
+      tallies: by (level, ceiling, level of the bodies, which matters to owners only): the tally on the devices.
       waiting: by the same and their kind, blocks that wait for others, until there is one for each device.
     """
 
@@ -58,7 +58,7 @@ class Shelf:
 
     def send(self, level: int, ceiling: int, block: Block) -> None:
         """Joins a block with the points of a grid. Returns before that is done."""
-        key = level, self._ceiling(ceiling), int(block.level)
+        key = level, self._ceiling(ceiling), int(block.level) if self.counted == "owner" else 0
         alike = *key, block.low is None
         self.waiting[alike].append(block)
         if len(self.waiting[alike]) == self._devices():
@@ -71,9 +71,9 @@ class Shelf:
             self._run(alike[:3], blocks)
         for key, tally in self.tallies.items():
             index = self.grids[key[:2]][1]
-            merge = np.min if self.counted == "owner" else np.sum
+            merge = np.minimum if self.counted == "owner" else np.add
             parts = np.asarray(tally).reshape(self._devices(), -1)[:, : len(index)]
-            yield key[2], index, parts[0] if len(parts) == 1 else merge(parts, axis=0, dtype=np.int32)
+            yield key[2], index, parts[0] if len(parts) == 1 else merge.reduce(parts, axis=0, dtype=np.int32)
 
     def _ceiling(self, ceiling: int) -> int:
         return ceiling if self.counted == "prior" else LARGEST

@@ -1,5 +1,6 @@
 """Places that are covered, how often, and by whom."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -30,6 +31,8 @@ def test_answers_agree_with_brute_force(rng):
     np.testing.assert_array_equal(contains(cloud, world)[sure], truth.any[sure] > 0)
     np.testing.assert_array_equal(owner(cloud, world)[sure], truth.owner[sure])
     np.testing.assert_array_equal(owner(cloud, cloud.anchor.place(world)), owner(cloud, world, chunk=77))
+    devices = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,), devices=jax.devices()[:2])
+    np.testing.assert_array_equal(owner(cloud, world, mesh=devices), owner(cloud, world))
 
 
 def test_a_surface_belongs_to_its_body():

@@ -1,0 +1,36 @@
+"""The stages of the compiled join: sums, the expansion of pairs, passes over heavy bodies."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxkit.sampling import pairs
+from jaxkit.sampling.pairs import BLOCK, PAIRS, SHARE, running_sum
+
+
+@pytest.mark.parametrize("length, most", [(64, 2), (BLOCK, 2), (BLOCK, SHARE + 1)])
+def test_running_sums_are_exact(length, most, rng):
+    values = rng.integers(0, most, length, dtype=np.int32)
+    np.testing.assert_array_equal(jax.jit(running_sum)(values), np.cumsum(values))
+
+
+def test_the_largest_pass_fits_in_an_int32():
+    full = np.full(BLOCK, SHARE, np.int32)
+    full[-1] -= 1
+    assert running_sum(jnp.asarray(full))[-1] == 2**30 - 1
+
+
+@pytest.mark.parametrize("shares", ["mixed", "mostly none", "one heavy"])
+def test_pairs_belong_to_their_bodies(shares, rng):
+    count = {
+        "mixed": rng.integers(0, 9, BLOCK),
+        "mostly none": rng.integers(0, 9, BLOCK) * (rng.random(BLOCK) < 0.01),
+        "one heavy": np.where(np.arange(BLOCK) == 777, PAIRS + 12_345, 0),
+    }[shares]
+    expected = np.repeat(np.arange(BLOCK), count)
+    first = jnp.asarray(np.cumsum(count) - count, jnp.int32)
+    expand = jax.jit(pairs._expanded)
+    for done in range(0, len(expected), PAIRS):
+        found = expand(first, jnp.int32(done))[: len(expected) - done]
+        np.testing.assert_array_equal(found, expected[done : done + PAIRS])
