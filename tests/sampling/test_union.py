@@ -12,6 +12,7 @@ from jaxkit.sampling import search, union
 from jaxkit.sampling.brickset import BudgetError
 from jaxkit.sampling.draw import LowAcceptanceError
 from jaxkit.sampling.ellipsoids import Ellipsoids
+from jaxkit.sampling.files import open_cloud
 from jaxkit.sampling.occupancy import build_index
 from jaxkit.sampling.union import sample_union
 from tests.reference.union import alike, chi_square, covered_by, kolmogorov, sample, sigmas
@@ -244,3 +245,10 @@ def test_stratified_draws_scatter_less():
     cloud = balls([[0, 0, 0], [5, 0, 0]], [1.0, 1.0]).cloud()
     first = [(sample_union(jax.random.key(s), cloud, count=1001, stratified=True).source == 0).sum() for s in range(10)]
     assert set(first) <= {500, 501}
+
+
+def test_a_file_is_sampled_as_the_cloud_in_memory(tmp_path):
+    shapes = clouds.random_cloud(np.random.default_rng(8), 70_000)
+    np.savez(tmp_path / "cloud.npz", **shapes._asdict())
+    cloud = open_cloud(tmp_path / "cloud.npz")
+    _same(sample_union(KEY, cloud, count=5000), sample_union(KEY, cloud.to_memory(), count=5000))
