@@ -56,10 +56,10 @@ def words(key: Array, name: str, a: Array, b: Array) -> Words:
 
 
 def uniform(word: Array) -> Array:
-    """float32 in (0, 1): the odd multiples of 2**-24, exactly, so neither end is ever reached."""
+    """Uniform float32 in (0, 1): the odd multiples of 2**-24, exactly, so neither end is ever reached."""
     return (word >> 9).astype(jnp.float32) * jnp.float32(2.0**-23) + jnp.float32(2.0**-24)
 
 
 def uniform_fine(high: Array, low: Array) -> Array:
-    """float32 in [0, 1] from two words, with a relative error of 1e-7 down to 2**-32: for very small probabilities."""
+    """Uniform float32 in [0, 1] from two words, right to 1e-7 of itself down to 2**-32: for small probabilities."""
     return high.astype(jnp.float32) * jnp.float32(2.0**-32) + low.astype(jnp.float32) * jnp.float32(2.0**-64)

@@ -104,7 +104,7 @@ def whole_blocks(chunk: int) -> int:
     return max(int(chunk) // BLOCK, 1) * BLOCK
 
 
-def blocks(cloud: Cloud, chunk: int = 2**20) -> Iterator[tuple[int, Bodies]]:
+def blocks(cloud: Cloud, chunk: int) -> Iterator[tuple[int, Bodies]]:
     """`(first, bodies)` with at most `BLOCK` rows, NumPy arrays, from chunks of about the given number of rows."""
     for first, bodies in cloud.chunks(whole_blocks(chunk)):
         bodies = jax.tree.map(np.asarray, bodies)
