@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxkit.sampling.anchor import Array
 from jaxkit.sampling.batches import by_batches
-from jaxkit.sampling.counter import threefry, uniform_fine
+from jaxkit.sampling.counter import exponential, threefry, uniform_fine
 
 SLOT = 8.0
 LANES = 64
@@ -91,6 +91,6 @@ def _advance(seed: Array, body: Array, lane: Array, local: Array, rate: Array, e
     if even:
         gap = jnp.where(number == 0, uniform_fine(*threefry(seed, body, jnp.zeros_like(lane))), 1.0)
     else:
-        gap = -jnp.log1p(-uniform_fine(*threefry(seed, body, lane)))
+        gap = exponential(*threefry(seed, body, lane))
     local = local + gap
     return local, (slot.astype(jnp.float32) * SLOT + local) / rate

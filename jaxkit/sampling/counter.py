@@ -63,3 +63,8 @@ def uniform(word: Array) -> Array:
 def uniform_fine(high: Array, low: Array) -> Array:
     """Uniform float32 in [0, 1] from two words, right to 1e-7 of itself down to 2**-32: for small probabilities."""
     return high.astype(jnp.float32) * jnp.float32(2.0**-32) + low.astype(jnp.float32) * jnp.float32(2.0**-64)
+
+
+def exponential(high: Array, low: Array) -> Array:
+    """Standard exponential float32 from two words, right to 1e-6 of itself however small; infinite beyond 17."""
+    return -jnp.log1p(-uniform_fine(high, low))

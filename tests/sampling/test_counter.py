@@ -7,7 +7,7 @@ import pytest
 from jax.extend.random import threefry_2x32
 from scipy import stats
 
-from jaxkit.sampling.counter import stream, threefry, uniform, uniform_fine, words
+from jaxkit.sampling.counter import exponential, stream, threefry, uniform, uniform_fine, words
 
 
 def test_words_are_those_of_jax(rng):
@@ -60,3 +60,16 @@ def test_fine_uniforms_keep_their_relative_precision(rng):
     expected = high.astype(np.float64) / 2.0**32 + low.astype(np.float64) / 2.0**64
     np.testing.assert_allclose(uniform_fine(jnp.asarray(high), jnp.asarray(low)), expected, rtol=1.5e-7)
     assert uniform_fine(jnp.uint32(0), jnp.uint32(7)) == np.float32(7 * 2.0**-64)
+
+
+@pytest.mark.parametrize("probability", [1e-18, 1e-12, 1e-9, 1e-5, 0.1, 0.5, 0.99])
+def test_exponentials_fall_short_of_small_times_with_the_right_probability(probability):
+    """The number that the words of a probability give is the time that is not reached with this probability."""
+    whole = int(probability * 2.0**64)
+    time = exponential(jnp.uint32(whole >> 32), jnp.uint32(whole & 0xFFFFFFFF))
+    assert -np.expm1(-np.float64(time)) == pytest.approx(probability, rel=1e-6)
+
+
+def test_exponentials_follow_their_law():
+    high, low = words(jax.random.key(6), "test", jnp.arange(200_000, dtype=jnp.uint32), jnp.uint32(0))
+    assert stats.kstest(np.asarray(exponential(high, low), np.float64), "expon").pvalue > 1e-6
