@@ -20,8 +20,8 @@ from jaxkit.sampling.shape import rotation
 
 BLOCK = 2**16
 PAIRS = 2**17
-SHARE = 2**14
-"""Candidates of one body that one pass takes: BLOCK * SHARE fits in an int32."""
+MOST = 2**30
+"""Pairs that one pass over the bodies takes, so that their numbers fit in an int32: an equal share of each body."""
 WIDTH = 64
 NOBODY = 2**31 - 1
 
@@ -81,10 +81,12 @@ def join(grid: Grid, tally: Array, block: Block, step: Array, *, counted: str) -
 
     def one_pass(state):
         skip, tally = state
-        share = jnp.clip(ranges.ends[-1] - skip, 0, SHARE)
-        last = running_sum(share)
-        batches = (jnp.int32(0), last[-1], last - share, skip, tally)
-        return skip + SHARE, jax.lax.while_loop(lambda state: state[0] < state[1], one_batch, batches)[-1]
+        left = jnp.maximum(ranges.ends[-1] - skip, 0)
+        share = jnp.minimum(MOST // jnp.sum((left > 0).astype(jnp.int32)), jnp.max(left))
+        now = jnp.minimum(left, share)
+        last = (running_sum(now >> 15) << 15) + running_sum(now & 0x7FFF)
+        batches = (jnp.int32(0), last[-1], last - now, skip, tally)
+        return skip + share, jax.lax.while_loop(lambda state: state[0] < state[1], one_batch, batches)[-1]
 
     longest = jnp.max(ranges.ends[-1])
     skip, tally = jax.lax.while_loop(lambda state: state[0] < longest, one_pass, (jnp.int32(0), tally))
