@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jaxkit.sampling.bits import VOXELS, WORDS, popcount
+from jaxkit.sampling.bits import VOXELS, WORDS
 from jaxkit.sampling.bricks import bricks_of_keys
 
 FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -68,9 +68,9 @@ class BrickSet:
         merged = [bits[slot] | mask for bits, mask in zip(self._bits, masks, strict=True)]
         for bits, mask in zip(self._bits, merged, strict=True):
             bits[slot] = mask
-        done = popcount(merged[-1]).sum(1) >= self._enough
+        done = _count(merged[-1]) >= self._enough
         for mask in merged[:-1]:
-            done &= (mask == FULL).all(1)
+            done &= _count(mask) == VOXELS
         self._done[slot] = done
 
     def settle(self) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -115,6 +115,15 @@ def settled(sets: list[BrickSet]) -> tuple[np.ndarray, list[np.ndarray]]:
 def bytes_of(bricks: int, rules: int) -> int:
     """What a set of so many bricks takes at its largest: the bits, those of one rule again in order, the index."""
     return bricks * ((rules + 1) * VOXELS // 8 + INDEX_BYTES)
+
+
+def _count(bits: np.ndarray) -> np.ndarray:
+    """How many bits are set in rows `[P, 8]` uint64. NumPy sums columns several times faster than rows of eight."""
+    columns = np.bitwise_count(bits)
+    total = columns[:, 0].astype(np.int16)
+    for column in range(1, LONGS):
+        total += columns[:, column]
+    return total
 
 
 class _Index:

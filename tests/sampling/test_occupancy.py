@@ -28,6 +28,17 @@ def test_one_pass_gives_the_masks_of_both_rules(rng):
     assert index.touched.bits.any(1).all()
 
 
+def test_threads_do_not_change_a_bit(rng):
+    """Which bricks are done early depends on what came before: on the order of the cloud, not on luck."""
+    cloud = random_cloud(rng, 60_000, cover=12.0).cloud()
+    one, other = build_index(cloud), build_index(cloud)
+    np.testing.assert_array_equal(one.touched.brick, other.touched.brick)
+    np.testing.assert_array_equal(one.touched.bits, other.touched.bits)
+    np.testing.assert_array_equal(one.inside.bits, other.inside.bits)
+    counts = np.bitwise_count(one.inside.bits).sum(1)
+    assert ((counts >= 480) & (counts < 512)).sum() > 100
+
+
 @pytest.mark.parametrize("kind", ["blobs", "needles", "flakes", "decades"])
 def test_bounds_hold_and_masks_are_sound(kind, rng):
     shapes = random_cloud(rng, 100, cover=1.5, kind=kind)
