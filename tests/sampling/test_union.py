@@ -109,7 +109,7 @@ def test_bricks_too_large_for_the_budget_leave_the_work_to_the_join(monkeypatch)
         raise BudgetError("too large")
 
     monkeypatch.setattr("jaxkit.sampling.methods.build_index", refuse)
-    assert sample_union(KEY, identical_balls(30).cloud(), count=3000).stats.method == "join"
+    assert sample_union(KEY, identical_balls(10).cloud(), count=30_000).stats.method == "join"
     with pytest.raises(BudgetError):
         sample_union(KEY, nested().cloud(), count=10, method="bricks")
 
