@@ -30,9 +30,7 @@ def jaxkit_case(path: Path, cloud_name: str, points: int) -> dict[str, Any]:
     """Reads the file and samples; before, a small cloud of the same kind, for which most programs compile."""
     import jax
 
-    from jaxkit.sampling.ellipsoids import Ellipsoids
-    from jaxkit.sampling.files import open_cloud
-    from jaxkit.sampling.union import sample_union
+    from jaxkit.sampling import Ellipsoids, open_cloud, sample_union
 
     start = time.perf_counter()
     sample_union(jax.random.key(1), Ellipsoids.from_axes(*made(cloud_name, WARM)), count=WARM)

@@ -25,8 +25,7 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
 from benchmarks.sampling_cases import made  # noqa: E402
-from jaxkit.sampling.ellipsoids import Ellipsoids  # noqa: E402
-from jaxkit.sampling.union import sample_union  # noqa: E402
+from jaxkit.sampling import Ellipsoids, sample_union  # noqa: E402
 
 BODY_BYTES, PASSES = 52, 5
 NEAR = 1e-5

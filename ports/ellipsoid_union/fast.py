@@ -11,8 +11,7 @@
 import jax
 import numpy as np
 
-from jaxkit.sampling.ellipsoids import Ellipsoids
-from jaxkit.sampling.union import sample_union
+from jaxkit.sampling import Ellipsoids, sample_union
 
 
 def sample(key: jax.Array, center: np.ndarray, semi_axes: np.ndarray, quaternion: np.ndarray, count: int) -> np.ndarray:
