@@ -24,10 +24,10 @@ def levels(semi_axes: np.ndarray, step: float) -> np.ndarray:
     return level_of(largest * np.float32(2.0 / step))
 
 
-def level_of(width: np.ndarray) -> np.ndarray:
-    """The levels of bodies `[N]` float32 steps wide."""
+def level_of(width: np.ndarray, lowest: int = 0) -> np.ndarray:
+    """The levels of boxes `[N]` float32 steps wide, `lowest` at least."""
     fraction, power = np.frexp(width * np.float32(1.0 + 2.0**-10))
-    level = np.maximum(power - (fraction == 0.5), 0).astype(np.int32)
+    level = np.maximum(power - (fraction == 0.5), lowest).astype(np.int32)
     if level.size and level.max() > LARGEST:
         raise ValueError(
             f"a body is {float(width.max()):.3g} steps wide, more than 2**{LARGEST}: "

@@ -8,6 +8,8 @@ ELONGATED = 8.0
 FEW = 64
 """Candidates below which a body is not worth parting."""
 PARTS = 2**18
+FINEST = -10
+"""Lowest level of a grid for parts; they may be smaller than the smallest body is long."""
 
 
 def is_elongated(semi_axes: np.ndarray) -> np.ndarray:
@@ -52,7 +54,7 @@ def part_levels(semi_axes: np.ndarray, low: np.ndarray, high: np.ndarray, step: 
     """The levels of grids for parts, int32 `[P]`: of the balls around them, whatever their rotation."""
     half = (np.clip(high, -1, 1) - np.clip(low, -1, 1)) / 2 * semi_axes.astype(np.float64)
     radius = np.sqrt((half * half).sum(1)) + 2.0**-16 * semi_axes.max(1) + 2.0**-18 * step
-    return level_of((2.0 / step * radius).astype(np.float32))
+    return level_of((2.0 / step * radius).astype(np.float32), FINEST)
 
 
 def _limit(index: np.ndarray, counts: np.ndarray) -> np.ndarray:

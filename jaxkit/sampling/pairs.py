@@ -114,7 +114,8 @@ def _ranges(grid: Grid, block: Block, matrix: tuple, step: Array) -> _Ranges:
     real = block.bodies.semi_axes[:, 0] > 0
     base, ends, end = [], [], jnp.zeros_like(block.id)
     for y, z in ((y, z) for z in range(ACROSS) for y in range(ACROSS)):
-        inside = real & (low[1] + y <= high[1]) & (low[2] + z <= high[2])
+        # Indices of very fine cells wrap around, their differences do not.
+        inside = real & (y <= high[1] - low[1]) & (z <= high[2] - low[2])
         key = keys([low[0], low[1] + y, low[2] + z], grid.shift)
         first, last = (_at(grid.start, index) for index in (key, key + (high[0] - low[0] + 1)))
         base.append(first - end)

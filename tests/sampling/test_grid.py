@@ -18,7 +18,7 @@ def _build(world, level):
     return position, grid, order
 
 
-@pytest.mark.parametrize("level", [0, 1, 5, 20])
+@pytest.mark.parametrize("level", [-6, 0, 1, 5, 20])
 def test_cells_are_floors_of_coordinates(level, rng):
     world = rng.uniform(-1, 1, (POINTS, 3)) * STEP * 2.0 ** (level + 2)
     position = Anchor(step=STEP).place(world)
@@ -68,7 +68,7 @@ def test_bounds_hold_boxes_at_every_level(rng):
     center = Position(rng.integers(-1000, 1000, (500, 3), dtype=np.int32), rng.random((500, 3), np.float32))
     half = tuple(jnp.asarray(rng.uniform(0, 8.0, 500), jnp.float32) for _ in range(3))
     middle = tuple(jnp.asarray(center.offset[:, axis]) for axis in range(3))
-    for level in (0, 1, 2, 4):
+    for level in (-3, 0, 1, 2, 4):
         low, high = bounds(jnp.asarray(center.cell), middle, half, jnp.int32(level))
         for axis, finer in enumerate(FINER):
             exact = center.cell[:, axis] + center.offset[:, axis].astype(np.float64)

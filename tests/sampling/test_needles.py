@@ -54,3 +54,9 @@ def test_parts_are_of_lower_levels_than_their_bodies():
     assert (small[body == 4] <= own[4] - 3).all()
     width = 2 * np.sqrt((((np.clip(high, -1, 1) - np.clip(low, -1, 1)) / 2 * AXES[body]) ** 2).sum(1))
     assert (width * 64 <= 2.0**small).all() and (2.0 ** (small - 1) <= width * 64 * 1.01 + 1).all()
+
+
+def test_parts_may_be_finer_than_a_step():
+    axes = np.float32([[1, 0.001, 0.001]])
+    body, low, high = part(np.array([[100, 1, 1]]))
+    np.testing.assert_array_equal(part_levels(axes[body], low, high, 2.0), -6)
