@@ -1,4 +1,4 @@
-"""A wall that XLA's fusion does not cross."""
+"""Walls in a compiled program: one that XLA's fusion does not cross, one that a batch does not cross."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,10 @@ def apart(function: Callable[..., Array], *operands: Array) -> Array:
     Args:
       function: of arrays, to one array.
       operands: arrays; where the first is empty, so that the condition has nothing to look at, there is no wall.
+        Nor is there one where nothing is traced: what runs operation by operation is not fused.
     """
+    if not is_traced(operands):
+        return function(*operands)
 
     @jax.custom_batching.custom_vmap
     def walled(*operands):
@@ -32,9 +35,54 @@ def apart(function: Callable[..., Array], *operands: Array) -> Array:
         axes = tuple(0 if flag else None for flag in batched)
         return _conditional(jax.vmap(function, in_axes=axes, axis_size=size), operands, operands[0]), True
 
-    differentiable = jax.custom_jvp(walled)
-    differentiable.defjvp(lambda primals, tangents: jax.jvp(function, primals, tangents))
-    return differentiable(*operands)
+    return differentiable_as(function, walled)(*operands)
+
+
+def member_by_member(function: Callable[..., Any], *operands: Any) -> Any:
+    """`function(*operands)`, which under `vmap` runs for one member of the batch after the other.
+
+    Vector instructions fuse a product and a sum into one rounding, or do not, depending on how many members there are.
+    A program that only ever sees one member has the same bits in any batch. For small results: the members wait for
+    each other. Under differentiation the plain function is used.
+
+    Args:
+      function: of pytrees of arrays, to a pytree of arrays.
+      operands: pytrees of arrays.
+    """
+    if not is_traced(operands):
+        return function(*operands)
+    sequential = jax.custom_batching.custom_vmap(function)
+
+    @sequential.def_vmap
+    def rule(size: int, batched: list[bool], *operands: Any) -> tuple[Any, Any]:
+        every = widened(size, batched, operands)
+        # XLA dissolves a loop of one step, and what it then makes of the step is not what it makes within a loop.
+        every = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf]), every) if size == 1 else every
+        out = jax.lax.map(lambda member: member_by_member(function, *member), every)
+        return jax.tree.map(lambda leaf: leaf[:size], out), jax.tree.map(lambda leaf: True, out)
+
+    return differentiable_as(function, sequential)(*operands)
+
+
+def is_traced(tree: Any) -> bool:
+    """Whether a leaf is part of a program that is being built, rather than a value."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
+
+
+def widened(size: int, batched: Any, operands: Any) -> Any:
+    """The operands of a batching rule, each leaf with a leading axis of `size`, also those that members share."""
+
+    def widen(flag, leaf):
+        return leaf if flag else jnp.broadcast_to(leaf, (size, *leaf.shape))
+
+    return jax.tree.map(widen, tuple(batched), operands)
+
+
+def differentiable_as(plain: Callable, special: Callable) -> Callable:
+    """`special`, which is not differentiable, with the derivatives of `plain`, which computes the same."""
+    function = jax.custom_jvp(special)
+    function.defjvp(lambda primals, tangents: jax.jvp(plain, primals, tangents))
+    return function
 
 
 def _conditional(function: Callable, operands: tuple, witness: Array) -> Array:

@@ -7,6 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxkit.boundary import differentiable_as, is_traced, widened
+
 
 def gated(function: Callable[[Any, Any], Any], p: float) -> Callable[[Any, Any, Any], Any]:
     """`f(hit, params, example)`: `function(params, example)` where `hit`, else the example.
@@ -28,7 +30,7 @@ def gated(function: Callable[[Any, Any], Any], p: float) -> Callable[[Any, Any, 
 
     @compact.def_vmap
     def rule(size, batched, hit, params, example):
-        arguments = _broadcast(size, tuple(batched), (hit, params, example))
+        arguments = widened(size, batched, (hit, params, example))
         capacity = _capacity(size, p)
         every = jax.vmap(select)
         if capacity == size:
@@ -37,9 +39,14 @@ def gated(function: Callable[[Any, Any], Any], p: float) -> Callable[[Any, Any, 
         out = jax.lax.cond(jnp.sum(arguments[0]) <= capacity, few, every, *arguments)
         return out, _all_true(example)
 
-    differentiable = jax.custom_jvp(compact)
-    differentiable.defjvp(lambda primals, tangents: jax.jvp(select, primals, tangents))
-    return differentiable
+    differentiable = differentiable_as(select, compact)
+
+    def gate(hit, params, example):
+        # What is not traced is one example, and a new program per call would only be compiled for it.
+        run = differentiable if is_traced((hit, params, example)) else select
+        return run(hit, params, example)
+
+    return gate
 
 
 def _on_slice(select: Callable, capacity: int) -> Callable:
@@ -54,13 +61,6 @@ def _on_slice(select: Callable, capacity: int) -> Callable:
 
 def _capacity(size: int, p: float) -> int:
     return min(size, math.ceil(size * p + 3.0 * math.sqrt(size * p * (1.0 - p))))
-
-
-def _broadcast(size: int, batched: Any, tree: Any) -> Any:
-    def widen(flag, leaf):
-        return leaf if flag else jnp.broadcast_to(leaf, (size, *leaf.shape))
-
-    return jax.tree.map(widen, batched, tree)
 
 
 def _where(hit: jax.Array, new: Any, old: Any) -> Any:

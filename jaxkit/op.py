@@ -70,6 +70,12 @@ def chain(*ops: Op) -> Op:
     return Op(draw, apply, name="chain", neutral=all(op.neutral for op in ops))
 
 
+def joined_draw(*ops: Op) -> Callable[[jax.Array, Example], tuple]:
+    """The draw of `chain(*ops)` for ops whose params are tuples: one tuple with the entries of all."""
+    draw = chain(*ops).draw
+    return lambda key, spec: sum(draw(key, spec), ())
+
+
 def maybe(op: Op, p: float = 0.5) -> Op:
     """Applies `op` to an example with probability `p`, else returns it unchanged.
 
@@ -84,7 +90,7 @@ def maybe(op: Op, p: float = 0.5) -> Op:
     p = probability("p", p)
 
     def draw_gated(key, spec):
-        return _where(_hit(key, p), op.draw(_fold(key, op.name), spec))
+        return _zero_unless(_hit(key, p), op.draw(_fold(key, op.name), spec))
 
     def draw(key, spec):
         params = op.draw(_fold(key, op.name), spec)
@@ -165,5 +171,5 @@ def _hit(key: jax.Array, p: float) -> jax.Array:
     return jax.random.bernoulli(_fold(key, "hit"), p)
 
 
-def _where(hit: jax.Array, params: Params) -> Params:
+def _zero_unless(hit: jax.Array, params: Params) -> Params:
     return jax.tree.map(lambda value: jnp.where(hit, value, jnp.zeros_like(value)), params)

@@ -45,6 +45,17 @@ def probability(where: str, value: Any) -> float:
     return float(value)
 
 
+def flag(where: str, value: Any) -> bool:
+    """`value`, True or False.
+
+    Raises:
+      ValueError: if it is neither, such as a text or a number.
+    """
+    if not isinstance(value, bool):
+        raise ValueError(f"{where} must be True or False, got {value!r}")
+    return value
+
+
 def size_pair(where: str, value: Any, *, least: int = 1) -> tuple[int, int]:
     """`value` as a `(height, width)` pair of ints of at least `least`.
 

@@ -15,7 +15,6 @@ from tests.contract import IDS, assert_same, drawn, mapped, op, pictures, result
 
 CHUNKED = [entry for entry in ALL if entry.name in ("rotate", "gaussian_noise", "maybe_compacted")]
 ONE = next(entry for entry in ALL if entry.name == "maybe_compacted")
-NO_LABELS = {"points": None, "boxes": None, "quads": None}
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +46,8 @@ def test_eight_devices_give_the_bits_of_one(entry, mesh):
     spread = batch(op(entry), mesh=mesh)
     params = spread.draw(jax.random.key(3), IDS, pictures("uint8"))
     assert_same(params, drawn(entry))
-    out, alone = spread.apply(params, pictures("uint8")), result(entry, "uint8")
-    assert_same(out.replace(**NO_LABELS), alone.replace(**NO_LABELS))
-    # One label per device is another vector width than eight, so another order of fused multiply-adds.
-    for name in NO_LABELS:
-        np.testing.assert_allclose(getattr(out, name), getattr(alone, name), rtol=1e-6, atol=1e-5)
+    out = spread.apply(params, pictures("uint8"))
+    assert_same(out, result(entry, "uint8"))
     assert len(out.image.sharding.device_set) == 8
 
 

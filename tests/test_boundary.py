@@ -1,11 +1,11 @@
-"""The wall that keeps fusion away never changes a value."""
+"""The walls that keep fusion and batches away never change a value."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxkit.boundary import apart
+from jaxkit.boundary import apart, member_by_member
 
 EXTREMES = {
     **{name: [np.iinfo(name).min, np.iinfo(name).max, 0, 1] for name in ("uint8", "uint16", "uint32", "int8", "int32")},
@@ -42,3 +42,41 @@ def test_the_wall_is_in_the_program_and_gone_under_differentiation(rng):
 def test_nothing_stays_nothing(shape):
     assert apart(jnp.sin, jnp.zeros(shape)).shape == shape
     assert jax.vmap(lambda x: apart(jnp.sin, x))(jnp.zeros(shape)).shape == shape
+
+
+def _contracted(matrix, places):
+    """Sums of products, which a vector unit may round once or twice."""
+    return {"moved": matrix[0] * places[:, 0] + matrix[1] * places[:, 1] + matrix[2]}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 33])
+def test_members_have_the_same_bits_in_any_batch(size, rng):
+    matrices, places = (rng.normal(0, 1, shape).astype(np.float32) for shape in ((33, 3), (33, 5, 2)))
+    program = jax.jit(jax.vmap(lambda m, p: member_by_member(_contracted, m, p)))
+    whole, part = program(matrices, places), program(matrices[:size], places[:size])
+    np.testing.assert_array_equal(part["moved"], whole["moved"][:size])
+    assert "stablehlo.while" in program.lower(matrices, places).as_text()
+    m, p = matrices.astype(np.float64), places.astype(np.float64)
+    expected = m[:, :1] * p[..., 0] + m[:, 1:2] * p[..., 1] + m[:, 2:]
+    np.testing.assert_allclose(whole["moved"], expected, atol=2e-6)
+
+
+def test_what_members_share_is_shared(rng):
+    matrix, places = (jnp.asarray(rng.normal(0, 1, shape), jnp.float32) for shape in ((3,), (4, 5, 2)))
+    out = jax.vmap(lambda p: member_by_member(_contracted, matrix, p))(places)["moved"]
+    for index in range(4):
+        np.testing.assert_allclose(out[index], _contracted(matrix, places[index])["moved"], atol=1e-6)
+
+
+def test_members_may_come_in_nested_batches_or_not_at_all(rng):
+    matrices, places = (jnp.asarray(rng.normal(0, 1, s), jnp.float32) for s in ((2, 3, 3), (2, 3, 5, 2)))
+    apply = jax.vmap(jax.vmap(lambda m, p: member_by_member(_contracted, m, p)))
+    out = apply(matrices, places)["moved"]
+    np.testing.assert_allclose(out[1, 2], _contracted(matrices[1, 2], places[1, 2])["moved"], atol=1e-6)
+    assert jax.vmap(lambda p: member_by_member(jnp.sin, p))(jnp.zeros((0, 3))).shape == (0, 3)
+
+
+def test_members_have_the_derivatives_of_the_function(rng):
+    value = jnp.asarray(rng.normal(0, 1, 5), jnp.float32)
+    slope = jax.vmap(jax.grad(lambda x: member_by_member(jnp.sin, x)))(value)
+    np.testing.assert_allclose(slope, np.cos(value), rtol=1e-6)

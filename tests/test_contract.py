@@ -72,6 +72,15 @@ def test_eval_shape_tells_the_result(entry, dtype):
 
 
 @every(ALL)
+def test_operation_by_operation_nothing_is_compiled_twice(entry, programs):
+    params, sample = member(drawn(entry), 0), member(padded("uint8", 7), 0)
+    op(entry).apply(params, sample)
+    before = len(programs)
+    op(entry).apply(params, sample)
+    assert programs[before:] == []
+
+
+@every(ALL)
 def test_same_key_gives_the_same_bits(entry):
     again = mapped(entry)(jax.random.key(3), IDS, pictures("uint8"))
     assert_same(again, result(entry, "uint8"))

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.boundary import apart
-from jaxkit.op import Op, chain
+from jaxkit.op import Op, joined_draw
 from jaxkit.ranges import draw_uniform, interval, probability
 from jaxkit.records import Sample
 
@@ -62,12 +62,11 @@ def tone(*ops: Op) -> Op:
     Raises:
       ValueError: when built, if a member is not pointwise.
     """
-    drawn = chain(*ops).draw
+    draw = joined_draw(*ops)
     for op in ops:
         if not isinstance(op.apply, Tone):
             raise ValueError(f"tone takes pointwise ops; {op.name!r} is none. Put it beside the tone in a chain")
     curves = sum((op.apply.curves for op in ops), ())
-    draw = lambda key, spec: sum(drawn(key, spec), ())  # noqa: E731
     return Op(draw, Tone(curves), name="tone", neutral=all(op.neutral for op in ops))
 
 

@@ -10,6 +10,7 @@ from jaxkit.image import to_uint8
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, interval, one_of_names
 from jaxkit.records import Sample, extent
+from jaxkit.warp.border import cut
 
 Array = jax.Array
 POLARITIES = ("dark", "light")
@@ -38,7 +39,8 @@ def stroke_width(*, pixels: tuple[float, float] = (-0.7, 0.7), polarity: str = "
         lowered = _negative(sample.image, lowering)
         for step in range(steps):
             share = jnp.clip(jnp.abs(growth) - step, 0.0, 1.0)
-            lowered = apart(_thicken, _within(lowered, extent(sample)), share)
+            # Beyond the true extent nothing is darker than what is within.
+            lowered = apart(_thicken, cut(lowered, extent(sample), _top(lowered.dtype)), share)
         return sample.replace(image=_negative(lowered, lowering))
 
     return Op(lambda key, spec: draw_uniform(key, ends), apply, name="stroke_width", neutral=True)
@@ -51,14 +53,6 @@ def _negative(image: Array, keep: Array) -> Array:
 
 def _top(dtype) -> Array:
     return jnp.asarray(255 if dtype == jnp.uint8 else jnp.inf, dtype)
-
-
-def _within(image: Array, extent: tuple) -> Array:
-    """The picture with nothing darker than the highest value beyond its true extent."""
-    if isinstance(extent[0], int):
-        return image
-    rows, columns = jnp.arange(image.shape[0])[:, None, None], jnp.arange(image.shape[1])[None, :, None]
-    return jnp.where((rows < extent[0]) & (columns < extent[1]), image, _top(image.dtype))
 
 
 def _thicken(image: Array, share: Array) -> Array:

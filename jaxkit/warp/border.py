@@ -3,6 +3,8 @@
 import jax
 import jax.numpy as jnp
 
+from jaxkit.warp.frame import Frame
+
 Array = jax.Array
 BORDERS = ("constant", "edge", "reflect101", "reflect", "wrap")
 
@@ -44,6 +46,15 @@ def fill_value(fill: float, dtype: jnp.dtype) -> Array:
         if fill != int(fill) or not limits.min <= fill <= limits.max:
             raise ValueError(f"a picture of {dtype} is filled with a whole number that it can hold, not {fill!r}")
     return jnp.asarray(fill, dtype)
+
+
+def cut(image: Array, extent: tuple, value: Array) -> Array:
+    """The picture `[H, W, ...]` with one value beyond its true extent (height, width)."""
+    if Frame(image.shape[:2], extent).whole():
+        return image
+    row, column = jnp.arange(image.shape[0]) < extent[0], jnp.arange(image.shape[1]) < extent[1]
+    keep = (row[:, None] & column[None, :]).reshape(image.shape[:2] + (1,) * (image.ndim - 2))
+    return jnp.where(keep, image, value)
 
 
 def inside(position: Array, length: Array) -> Array:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxkit.op import Op, chain
+from jaxkit.boundary import member_by_member
+from jaxkit.op import Op, joined_draw
 from jaxkit.ranges import number, one_of_names
 from jaxkit.records import Sample, extent
 from jaxkit.warp.border import BORDERS
@@ -75,7 +76,7 @@ def fuse(*ops: Op, border: str = "constant", fill: float = 0, fill_mask: float =
       ValueError: when built, if a member is not geometric, the border is unknown, a member has another border, or a
         fill is not a finite number; when traced, if an integer picture cannot hold the fill.
     """
-    drawn = chain(*ops).draw
+    draw = joined_draw(*ops)
     edge = Edge(one_of_names("border", border, BORDERS), number("fill", fill), number("fill_mask", fill_mask))
     for op in ops:
         if not (isinstance(op.apply, Warp) and op.apply.fusable):
@@ -83,7 +84,6 @@ def fuse(*ops: Op, border: str = "constant", fill: float = 0, fill_mask: float =
         if op.apply.edge not in (None, edge):
             raise ValueError(f"{op.name!r} reads with {op.apply.edge}, the fuse around it with {edge}; make them equal")
     moves = sum((op.apply.moves for op in ops), ())
-    draw = lambda key, spec: sum(drawn(key, spec), ())  # noqa: E731
     return Op(draw, Warp(moves, edge), name="fuse", neutral=all(op.neutral for op in ops))
 
 
@@ -97,11 +97,25 @@ def resample(warp: Warp, params: tuple, sample: Sample) -> Sample:
     return Sample(
         image=read_image(sample.image, fill=edge.fill) if image is None else image,
         mask=None if sample.mask is None else read_mask(sample.mask, fill=edge.fill_mask),
-        points=push_points(stages, sample.points),
-        boxes=push_boxes(stages, sample.boxes),
-        quads=push_points(stages, sample.quads),
         valid=true_size(sample.valid, after),
+        **_labels(warp.moves, params, sample),
     )
+
+
+def _labels(moves: tuple[Move, ...], params: tuple, sample: Sample) -> dict[str, Array | None]:
+    """The moved labels. Their places are computed anew, for one member at a time: so they have the same bits in any
+    batch, which those of pixels need not, since pixels are rounded."""
+
+    def moved(params, valid, points, boxes, quads):
+        frame = Frame(tuple(sample.image.shape[:2]), extent(sample.replace(valid=valid)))
+        stages, _ = place(moves, params, frame)
+        return {
+            "points": push_points(stages, points),
+            "boxes": push_boxes(stages, boxes),
+            "quads": push_points(stages, quads),
+        }
+
+    return member_by_member(moved, params, sample.valid, sample.points, sample.boxes, sample.quads)
 
 
 def place(moves: tuple[Move, ...], params: tuple, frame: Frame) -> tuple[list[Stage], Frame]:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.boundary import apart
-from jaxkit.warp.border import fill_value, fold, inside
+from jaxkit.warp.border import cut, fill_value, fold, inside
 from jaxkit.warp.frame import Frame
 from jaxkit.warp.lattice import Lattice
 
@@ -55,7 +55,7 @@ def read_lattice(image: Array, x: Array, y: Array, extent: tuple, border: str, f
 def move_known(image: Array, lattice: Lattice, extent: tuple, after: Frame, fill: float) -> Array:
     """`[H, W, ...]` moved by a map that is part of the program, to the size of `after`, the fill around it."""
     value = fill_value(fill, image.dtype)
-    image = _cut(image, extent, value)
+    image = cut(image, extent, value)
     image = jnp.swapaxes(image, 0, 1) if lattice.turned else image
     backwards = [axis for axis, sign in zip((1, 0), lattice.sign, strict=True) if sign < 0]
     image = jax.lax.rev(image, backwards)
@@ -63,7 +63,7 @@ def move_known(image: Array, lattice: Lattice, extent: tuple, after: Frame, fill
         int(offset) if sign > 0 else int(offset) - length + 1
         for length, sign, offset in zip(image.shape[1::-1], lattice.sign, lattice.offset, strict=True)
     ]
-    return _cut(_padded(image, before[::-1], after.size, value), after.extent, value)
+    return cut(_padded(image, before[::-1], after.size, value), after.extent, value)
 
 
 def _padded(image: Array, before: list[int], size: tuple[int, int], value: Array) -> Array:
@@ -74,15 +74,6 @@ def _padded(image: Array, before: list[int], size: tuple[int, int], value: Array
     rows = image.reshape(image.shape[0], -1)
     rows = jax.lax.pad(rows, value, [(before[0], after[0], 0), (before[1] * inner, after[1] * inner, 0)])
     return rows.reshape(*size, *image.shape[2:])
-
-
-def _cut(image: Array, extent: tuple, value: Array) -> Array:
-    """The picture with one value beyond its true extent."""
-    if Frame(image.shape[:2], extent).whole():
-        return image
-    row, column = jnp.arange(image.shape[0]) < extent[0], jnp.arange(image.shape[1]) < extent[1]
-    keep = (row[:, None] & column[None, :]).reshape(image.shape[:2] + (1,) * (image.ndim - 2))
-    return jnp.where(keep, image, value)
 
 
 def _finite(position: Array) -> Array:
@@ -127,7 +118,7 @@ def _framed(image: Array, extent: tuple, border: str, fill: float) -> Array:
     """The picture in a frame that the taps of every folded coordinate stay inside: `[H + 3, W + 3, C]`."""
     height, width, channels = image.shape
     value = fill_value(fill, image.dtype)
-    rows = _cut(image, extent, value).reshape(height, width * channels)
+    rows = cut(image, extent, value).reshape(height, width * channels)
     # Concatenated rows pad several times faster on CPUs than jnp.pad.
     side = [jnp.full((height, edge * channels), value) for edge in (LEFT, RIGHT)]
     rows = jnp.concatenate([side[0], rows, side[1]], 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxkit.boundary import apart
 from jaxkit.op import Op
-from jaxkit.ranges import size_pair
+from jaxkit.ranges import flag, size_pair
 from jaxkit.warp.frame import Frame
 from jaxkit.warp.geometry import Edge, geometric, scaled_extent
 from jaxkit.warp.stages import Affine
@@ -27,9 +27,9 @@ def resize(*, size: tuple[int, int] = (32, 256), antialias: bool = True) -> Op:
     uint8 is rounded after rows and after columns.
 
     Raises:
-      ValueError: when built, if `size` is not two positive ints.
+      ValueError: when built, if `size` is not two positive ints or `antialias` not a bool.
     """
-    size = size_pair("size", size)
+    size, antialias = size_pair("size", size), flag("antialias", antialias)
 
     def move(_, frame: Frame) -> tuple[Affine, Frame]:
         return _stretch(frame.size, size), Frame(size, scaled_extent(frame, size))

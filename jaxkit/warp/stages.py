@@ -84,11 +84,9 @@ class Displacement(NamedTuple):
         return x + dx, y + dy
 
     def push(self, x: Array, y: Array) -> tuple[Array, Array]:
-        def step(_, guess):
-            dx, dy = self._at_points(*guess)
-            return x - dx, y - dy
-
-        return jax.lax.fori_loop(0, INVERSION_STEPS, step, (x, y))
+        # A loop over a function that is there once and for all compiles once, also outside a compiled program.
+        start = (self.grid, jnp.asarray(self.height), jnp.asarray(self.width), (x, y), (x, y))
+        return jax.lax.fori_loop(0, INVERSION_STEPS, _towards_source, start)[-1]
 
     def _on_grid(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Displacements `[H, W]` at the crossings of columns `x [W]` and rows `y [H]`: a few sums per pixel."""
@@ -114,6 +112,12 @@ class Displacement(NamedTuple):
     def _weights(self, x: Array, y: Array) -> tuple[Array, Array]:
         rows, columns, _ = self.grid.shape
         return _spline(x, self.width, columns), _spline(y, self.height, rows)
+
+
+def _towards_source(_, state: tuple) -> tuple:
+    grid, height, width, (x, y), guess = state
+    dx, dy = Displacement(grid, height, width, ())._at_points(*guess)
+    return grid, height, width, (x, y), (x - dx, y - dy)
 
 
 def _affine(matrix, x: Array, y: Array) -> tuple[Array, Array]:

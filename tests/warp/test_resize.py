@@ -23,6 +23,12 @@ def test_the_same_size_is_the_same_picture(antialias, dtype, rng):
     np.testing.assert_array_equal(out.image, picture)
 
 
+@pytest.mark.parametrize("flag", ["no", 1, None])
+def test_the_filter_is_chosen_by_a_bool(flag):
+    with pytest.raises(ValueError, match="antialias must be True or False"):
+        warp.resize(size=(2, 2), antialias=flag)
+
+
 @BOTH
 def test_a_constant_picture_stays_constant(antialias):
     for size in ((3, 5), (20, 30), (9, 1)):
