@@ -81,10 +81,7 @@ def join(grid: Grid, tally: Array, block: Block, step: Array, *, counted: str) -
 
     def one_pass(state):
         skip, tally = state
-        left = jnp.maximum(ranges.ends[-1] - skip, 0)
-        share = jnp.minimum(MOST // jnp.sum((left > 0).astype(jnp.int32)), jnp.max(left))
-        now = jnp.minimum(left, share)
-        last = (running_sum(now >> 15) << 15) + running_sum(now & 0x7FFF)
+        now, last, share = _shared(ranges.ends[-1], skip)
         batches = (jnp.int32(0), last[-1], last - now, skip, tally)
         return skip + share, jax.lax.while_loop(lambda state: state[0] < state[1], one_batch, batches)[-1]
 
@@ -122,6 +119,15 @@ def _ranges(grid: Grid, block: Block, matrix: tuple, step: Array) -> _Ranges:
         end = end + jnp.where(inside, last - first, 0)
         ends.append(end)
     return _Ranges(jnp.concatenate(base), ends)
+
+
+def _shared(count: Array, skip: Array) -> tuple[Array, Array, Array]:
+    """How many candidates of each body a pass takes, their running sum, and the most it takes of one body."""
+    left = jnp.maximum(count - skip, 0)
+    share = jnp.minimum(MOST // jnp.sum((left > 0).astype(jnp.int32)), jnp.max(left))
+    now = jnp.minimum(left, share)
+    # Sums of 64 values below 2**15 are exact in float32.
+    return now, (running_sum(now >> 15) << 15) + running_sum(now & 0x7FFF), share
 
 
 def _expanded(first: Array, done: Array) -> Array:
