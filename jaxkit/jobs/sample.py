@@ -183,7 +183,7 @@ def _write(job: SampleJob, outcome: Outcome) -> None:
     if outcome.normal is not None and job.out.suffix.lower() == ".npz":
         np.savez(job.out, points=outcome.points, source=outcome.source, normal=outcome.normal)
     else:
-        write_points(job.out, outcome.points, None if job.out.suffix.lower() == ".npy" else outcome.source)
+        write_points(job.out, outcome.points, source=None if job.out.suffix.lower() == ".npy" else outcome.source)
     if job.plot is not None:
         plot_points(outcome.points, job.plot, title=job.cloud.name)
 

@@ -55,7 +55,7 @@ class Anchor(NamedTuple):
 
 
 def fitted(
-    low: np.ndarray, high: np.ndarray, finest: float, origin: tuple[float, float, float] | None = None
+    low: np.ndarray, high: np.ndarray, finest: float, *, origin: tuple[float, float, float] | None = None
 ) -> Anchor:
     """The anchor of a cloud.
 

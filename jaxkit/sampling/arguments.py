@@ -64,22 +64,34 @@ def covariances(center: np.ndarray, covariance: np.ndarray) -> Parts:
     return _matched({"center": centers(center), "covariance": _numbers("covariance", covariance, (3, 3), (6,))})
 
 
-def of_axes(scale: float = 1.0, quaternion_order: str = "wxyz") -> Callable[[Parts], Rows]:
-    """`rows.from_axes` with checked settings."""
+def of_axes(scale: float, quaternion_order: str) -> Callable[[Parts], Rows]:
+    """`rows.from_axes` with checked settings.
+
+    Raises:
+      ValueError: for a scale that is not positive, or an unknown order.
+    """
     if quaternion_order not in ORDERS:
         raise ValueError(f"quaternion_order must be one of {', '.join(ORDERS)}, not {quaternion_order!r}")
     return functools.partial(from_axes, scale=_positive("scale", scale), order=quaternion_order)
 
 
-def of_covariance(k: float = 1.0) -> Callable[[Parts], Rows]:
-    """`rows.from_covariance` with checked settings."""
+def of_covariance(k: float) -> Callable[[Parts], Rows]:
+    """`rows.from_covariance` with checked settings.
+
+    Raises:
+      ValueError: for a k that is not positive.
+    """
     return functools.partial(from_covariance, k=_positive("k", k))
 
 
 def of_splats(
-    k_sigma: float | None = None, iso_opacity: float | None = None, min_opacity: float = 0.0, scale: float = 1.0
+    k_sigma: float | None, iso_opacity: float | None, min_opacity: float, scale: float
 ) -> Callable[[Parts], Rows]:
-    """`rows.from_splats` with checked settings."""
+    """`rows.from_splats` with checked settings.
+
+    Raises:
+      ValueError: unless exactly one of `k_sigma` and `iso_opacity` is given, and for values out of range.
+    """
     if (k_sigma is None) == (iso_opacity is None):
         raise ValueError(
             "Gaussian splats have no edge: pass exactly one of k_sigma (so many standard deviations) and "

@@ -93,5 +93,5 @@ def open_cloud(
     rules = validate.rules(on_invalid, max_aspect)
     order = "wxyz" if kind != ".npz" else quaternion_order
     source = FORMATS[kind](name, Reading(scale, order, k, k_sigma, iso_opacity, min_opacity))
-    anchor, report = ingest.survey(source, rules, origin, where=name)
+    anchor, report = ingest.survey(source, rules, origin=origin, where=name)
     return CloudFile(name, anchor, report, source, rules)

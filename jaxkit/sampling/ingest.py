@@ -39,7 +39,7 @@ def _blocks(first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def survey(
-    source: Source, rules: Rules, origin: Origin = None, *, where: str = "", keep: Placed | None = None
+    source: Source, rules: Rules, *, origin: Origin = None, where: str = "", keep: Placed | None = None
 ) -> tuple[Anchor, Report]:
     """Judges all rows and finds the frame of the cloud.
 
@@ -65,7 +65,7 @@ def survey(
     report = Report(total.rows, total.invalid, total.dropped, total.clamped, total.faint, total.aspect, ratio)
     if report.invalid and rules.on_invalid == "raise":
         raise InvalidEllipsoidError(report, where)
-    return fitted(total.low, total.high, 2 * total.finest, origin), report
+    return fitted(total.low, total.high, 2 * total.finest, origin=origin), report
 
 
 def bodies(source: Source, rules: Rules, anchor: Anchor, first: int, last: int) -> Placed:
@@ -95,7 +95,7 @@ def load(source: Source, rules: Rules, anchor: Anchor) -> Placed:
 def gather(source: Source, rules: Rules, origin: Origin, *, where: str = "") -> tuple[Placed, Anchor, Report]:
     """All rows: judged once, then placed in the frame that this yields, for which their parts are read again."""
     out = room(source.rows)
-    anchor, report = survey(source, rules, origin, where=where, keep=out)
+    anchor, report = survey(source, rules, origin=origin, where=where, keep=out)
 
     def place(block: tuple[int, int]) -> None:
         center = np.array(source.parts(*block)["center"], np.float64)

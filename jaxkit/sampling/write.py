@@ -15,7 +15,7 @@ HEADER = (
 )
 
 
-def write_points(path: str | os.PathLike, points: np.ndarray, source: np.ndarray | None = None) -> None:
+def write_points(path: str | os.PathLike, points: np.ndarray, *, source: np.ndarray | None = None) -> None:
     """Writes points, and the numbers of the bodies that they come from.
 
     `.npy` holds the points alone, float64 `[n, 3]`; `.npz` arrays `points` and `source`; `.ply` binary little-endian

@@ -45,28 +45,28 @@ def test_the_origin_is_short_and_near_the_centre():
 
 
 def test_a_given_origin_is_taken_and_widens_the_cells_when_far():
-    near = fitted(np.full(3, 9.0), np.full(3, 11.0), 0.3, (1.0, 2.0, 3.0))
+    near = fitted(np.full(3, 9.0), np.full(3, 11.0), 0.3, origin=(1.0, 2.0, 3.0))
     assert near == Anchor((1.0, 2.0, 3.0), 0.25)
-    far = fitted(np.full(3, 2.0**40), np.full(3, 2.0**40 + 8), 1.0, (0.0, 0.0, 0.0))
+    far = fitted(np.full(3, 2.0**40), np.full(3, 2.0**40 + 8), 1.0, origin=(0.0, 0.0, 0.0))
     assert far.step >= 2.0**41 / 2.0**30
     assert np.abs(far.place(np.full((1, 3), 2.0**40 + 8)).cell).max() < 2**30
 
 
 def test_cells_are_as_small_as_the_smallest_body_unless_the_cloud_is_too_wide():
     assert fitted(np.zeros(3), np.full(3, 1e6), 1.99).step == 1.0
-    assert fitted(np.zeros(3), np.full(3, 2.0**40), 1e-3, (2.0**39,) * 3).step == 2.0**10
+    assert fitted(np.zeros(3), np.full(3, 2.0**40), 1e-3, origin=(2.0**39,) * 3).step == 2.0**10
 
 
 def test_an_empty_cloud_has_an_anchor():
     nothing = np.full(3, np.inf), np.full(3, -np.inf), np.inf
     assert fitted(*nothing) == Anchor()
-    assert fitted(*nothing, (1, 2, 3)) == Anchor((1.0, 2.0, 3.0), 1.0)
+    assert fitted(*nothing, origin=(1, 2, 3)) == Anchor((1.0, 2.0, 3.0), 1.0)
 
 
 @pytest.mark.parametrize("origin", [(0.0, 1.0), (0.0, np.nan, 1.0), 5.0])
 def test_other_origins_are_refused(origin):
     with pytest.raises(ValueError, match="origin must be three finite numbers"):
-        fitted(np.zeros(3), np.ones(3), 1.0, origin)
+        fitted(np.zeros(3), np.ones(3), 1.0, origin=origin)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -3e9, 3e9])

@@ -23,7 +23,7 @@ def test_npy(points, tmp_path):
 
 
 def test_npz(points, tmp_path):
-    write_points(tmp_path / "p.npz", *points)
+    write_points(tmp_path / "p.npz", points[0], source=points[1])
     with np.load(tmp_path / "p.npz") as found:
         np.testing.assert_array_equal(found["points"], points[0])
         np.testing.assert_array_equal(found["source"], points[1])
@@ -36,7 +36,7 @@ def test_npz(points, tmp_path):
 @pytest.mark.parametrize("n", [0, 1, N, BLOCK + 3])
 def test_ply(with_source, n, tmp_path, rng):
     points, source = rng.normal(size=(n, 3)), rng.integers(0, 2**31, n)
-    write_points(tmp_path / "p.ply", points, source if with_source else None)
+    write_points(tmp_path / "p.ply", points, source=source if with_source else None)
     header, _, body = (tmp_path / "p.ply").read_bytes().partition(b"end_header\n")
     last = ["property int source"] if with_source else []
     assert header.decode().splitlines() == [
@@ -51,7 +51,7 @@ def test_ply(with_source, n, tmp_path, rng):
 
 @pytest.mark.parametrize("with_source", [True, False])
 def test_csv(with_source, points, tmp_path):
-    write_points(tmp_path / "p.csv", points[0], points[1] if with_source else None)
+    write_points(tmp_path / "p.csv", points[0], source=points[1] if with_source else None)
     with open(tmp_path / "p.csv", newline="") as file:
         names, *rows = csv.reader(file)
     assert names == ["x", "y", "z", "source"][: 3 + with_source]
@@ -72,5 +72,5 @@ def test_csv(with_source, points, tmp_path):
 )
 def test_wrong_arguments_are_refused_before_a_file_is_made(name, points, source, message, tmp_path):
     with pytest.raises(ValueError, match=message):
-        write_points(tmp_path / name, points, source)
+        write_points(tmp_path / name, points, source=source)
     assert not list(tmp_path.iterdir())
