@@ -61,7 +61,7 @@ class BrickSet:
     def add(self, slot: np.ndarray, masks: list[np.ndarray]) -> None:
         """Sets the voxels of masks `[>= P, 64]` uint8 in the rows `slot` `[P]`, equal rows side by side."""
         starts = np.flatnonzero(np.concatenate([[True], slot[1:] != slot[:-1]]))
-        masks = [np.ascontiguousarray(mask[: len(slot)]).view(np.uint64) for mask in masks]
+        masks = [np.ascontiguousarray(np.asarray(mask)[: len(slot)]).view(np.uint64) for mask in masks]
         if len(starts) < len(slot):
             masks = [np.bitwise_or.reduceat(mask, starts, axis=0) for mask in masks]
         slot = slot[starts]

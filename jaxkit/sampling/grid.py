@@ -85,11 +85,10 @@ def build_grid(
       step: of the anchor.
       room: points that the arrays have room for, a `capacity`; the grids of one join share their shapes.
     """
-    most = min(max((4 * room - 1).bit_length(), sum(FEWEST)), 30)
     cell = cells(position, level, step)
-    shift = _shift(cell, most)
+    shift = _shift(cell, _bits(len(source)))
     key, order = _sorted(keys(cell, shift))
-    start = _starts(key, 1 << int(shift[2]), _aligned((1 << most) + ROW + 1))
+    start = _starts(key, 1 << int(shift[2]), _aligned((1 << _bits(room)) + ROW + 1))
     rows = _rows(position, source, source_level, order, _aligned(room * COLUMNS))
     return Grid(rows, start, np.int32(len(source)), np.int32(level), shift), order
 
@@ -132,9 +131,16 @@ def taken_rows(table: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def capacity(points: int) -> int:
-    """`points` rounded up to one of four sizes per power of two, so that few programs are compiled."""
-    unit = 2 ** max((points - 1).bit_length() - 3, 10)
-    return -(-points // unit) * unit
+    """`points` rounded up to a power of four, so that few programs are compiled.
+
+    Room that is not written takes no memory; to compile takes seconds.
+    """
+    return 4 ** max(-(-(points - 1).bit_length() // 2), 8)
+
+
+def _bits(points: int) -> int:
+    """Bits of the keys for so many points: four to eight keys for each."""
+    return min(max((4 * points - 1).bit_length(), sum(FEWEST)), 30)
 
 
 def _aligned(size: int) -> np.ndarray:

@@ -10,7 +10,7 @@ from jaxkit.sampling.ellipsoids import Bodies, Cloud
 from jaxkit.sampling.grid import Grid, cells, keys, taken_rows
 from jaxkit.sampling.levels import LARGEST
 from jaxkit.sampling.levels import levels as levels_of
-from jaxkit.sampling.needles import FEW, PARTS, cuts, is_elongated, part, part_levels
+from jaxkit.sampling.needles import FEW, PARTS, cuts, is_elongated, part, part_levels, pieces, sizes_of_parts
 from jaxkit.sampling.pairs import BLOCK, Block
 from jaxkit.sampling.shelf import Shelf
 
@@ -72,7 +72,9 @@ def joined(
             level = levels_of(bodies.semi_axes, cloud.anchor.step)
             counts = (bodies.semi_axes[:, 0] > 0) & (level >= low) & (level <= high)
             long = is_elongated(bodies.semi_axes)
-            for one in np.flatnonzero(np.bincount(level[counts])):
+            number = np.bincount(level[counts])
+            # Common levels first: the rare ones may then do with the grids of these.
+            for one in np.argsort(-number, kind="stable")[: np.count_nonzero(number)]:
                 _send_level(shelf, int(one), first, bodies, counts & (level == one), long)
     yield from shelf.found()
 
@@ -88,47 +90,58 @@ def _column(name: str, values: np.ndarray | None, points: int, *, needed: bool) 
 
 def _send_level(shelf: Shelf, level: int, first: int, bodies: Bodies, chosen: np.ndarray, long: np.ndarray) -> None:
     """Joins the bodies of a chunk that are of one level."""
-    grid = shelf.grid(level, level)
-    rows = np.flatnonzero(chosen & ~long)
-    if (chosen & long).any():
-        rows = np.concatenate([rows, _send_long(shelf, level, first, bodies, np.flatnonzero(chosen & long))])
-    if grid is None:
-        return
-    rows = rows[_along(grid, bodies.center, rows, shelf.step)]
+    rows = np.flatnonzero(chosen)
+    finer = shelf.finer(level, len(rows))
+    if finer is not None:
+        counts = pieces(bodies.semi_axes[rows], level - finer)
+        return _send_parts(shelf, level, first, bodies, rows, counts)
+    key = shelf.key_for(level, len(rows))
+    if shelf.grid(key) is None:
+        return None
+    rows = rows[_along(shelf.grid(key), bodies.center, rows, shelf.step)]
+    if long[rows].any():
+        rows = np.concatenate([rows[~long[rows]], _send_long(shelf, key, level, first, bodies, rows[long[rows]])])
     for at in range(0, len(rows), BLOCK):
-        part_rows = rows[at : at + BLOCK]
-        shelf.send(level, level, _block(bodies, part_rows, first, level))
+        shelf.send(key, _block(bodies, rows[at : at + BLOCK], first, level))
 
 
-def _send_long(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.ndarray) -> np.ndarray:
-    """Joins the parts of long bodies; those with few candidates are given back, to be joined whole."""
-    grid = shelf.grid(level, level)
-    if grid is None:
-        return rows
-    rows = rows[_along(grid, bodies.center, rows, shelf.step)]
-    counts = [
-        shelf.candidates(level, _block(bodies, rows[at : at + BLOCK], first, level))[: len(rows) - at]
+def _send_long(
+    shelf: Shelf, key: tuple[int, int], level: int, first: int, bodies: Bodies, rows: np.ndarray
+) -> np.ndarray:
+    """Joins the parts of long bodies; those that are not worth it are given back, to be joined whole."""
+    found = [
+        shelf.candidates(key, _block(bodies, rows[at : at + BLOCK], first, level))[: len(rows) - at]
         for at in range(0, len(rows), BLOCK)
     ]
-    count = np.concatenate(counts)
-    many, counts = rows[count > FEW], cuts(bodies.semi_axes[rows[count > FEW]], count[count > FEW])
-    batch = np.cumsum(counts.prod(1)) // PARTS
-    for number in np.unique(batch):
-        _send_parts(shelf, level, first, bodies, many[batch == number], counts[batch == number])
+    count = np.concatenate(found)
+    many = rows[count > FEW]
+    counts = cuts(bodies.semi_axes[many], count[count > FEW])
+    small = sizes_of_parts(bodies.semi_axes[many], counts, shelf.step)
+    if not shelf.worth_parts(np.unique(small), int(count[count > FEW].sum(dtype=np.int64))):
+        return rows
+    _send_parts(shelf, level, first, bodies, many, counts)
     return rows[count <= FEW]
 
 
 def _send_parts(shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.ndarray, counts: np.ndarray) -> None:
+    """Cuts bodies, some at a time, and joins the parts."""
+    batch = np.cumsum(counts.prod(1)) // PARTS
+    for number in np.unique(batch):
+        _send_some_parts(shelf, level, first, bodies, rows[batch == number], counts[batch == number])
+
+
+def _send_some_parts(
+    shelf: Shelf, level: int, first: int, bodies: Bodies, rows: np.ndarray, counts: np.ndarray
+) -> None:
     body, low, high = part(counts)
     small = part_levels(bodies.semi_axes[rows[body]], low, high, shelf.step)
-    for one in np.unique(small):
-        chosen = np.flatnonzero(small == one)
-        # One grid for parts of bodies of all levels: those of larger bodies hold every point in any case.
-        shelf.grid(int(one), LARGEST)
+    keys_of = {int(one): shelf.key_for_parts(int(one)) for one in np.unique(small)[::-1]}
+    for key in set(keys_of.values()):
+        chosen = np.flatnonzero(np.isin(small, [one for one in keys_of if keys_of[one] == key]))
         for at in range(0, len(chosen), BLOCK):
             now = chosen[at : at + BLOCK]
             block = _block(bodies, rows[body[now]], first, level)
-            shelf.send(int(one), LARGEST, block._replace(low=_padded(low[now]), high=_padded(high[now])))
+            shelf.send(key, block._replace(low=_padded(low[now]), high=_padded(high[now])))
 
 
 def _along(grid: Grid, center: Position, rows: np.ndarray, step: float) -> np.ndarray:

@@ -9,14 +9,22 @@ import numpy as np
 from jaxkit.sampling.anchor import Array, Position
 from jaxkit.sampling.drop import drop
 from jaxkit.sampling.ellipsoids import Cloud
+from jaxkit.sampling.grid import taken_rows
 from jaxkit.sampling.hybrid import survivors
 from jaxkit.sampling.join import covers
 from jaxkit.sampling.occupancy import UnionIndex, build_index
 from jaxkit.sampling.tally import Tally
 
+CROWDED = 0.1
+"""Where owners keep less than this, most of the union is inside even of voxels twice as large."""
+
 
 class Request(NamedTuple):
-    """What is to be sampled. See `sample_union` for the fields it shares with it."""
+    """What is to be sampled. See `sample_union` for the fields it shares with it.
+
+    Attributes:
+      share: of the points dropped into all bodies, those that owners will keep, about; None: not known.
+    """
 
     key: Array
     cloud: Cloud
@@ -25,6 +33,7 @@ class Request(NamedTuple):
     chunk: int = 2**20
     mesh: jax.sharding.Mesh | None = None
     budget_bytes: int | None = None
+    share: float | None = None
 
 
 class Window(NamedTuple):
@@ -64,6 +73,7 @@ class Method(NamedTuple):
       low, high: certain bounds of the volume of the union.
       draw: the points of a window.
       sure: the part of `volume` in which every proposal is kept.
+      share: of the proposals that will be kept, about; None: not known.
     """
 
     volume: float
@@ -71,6 +81,7 @@ class Method(NamedTuple):
     high: float
     draw: Callable[[Window], Kept]
     sure: float = 0.0
+    share: float | None = None
 
 
 def by_join(request: Request) -> Method:
@@ -94,10 +105,10 @@ def by_join(request: Request) -> Method:
             mesh=request.mesh,
         )
         keep = np.flatnonzero(prior == 0)
-        position = Position(*(part[keep] for part in dropped.position))
-        return Kept(len(prior), position, dropped.source[keep], dropped.tag[keep])
+        position = Position(*(taken_rows(part, keep) for part in dropped.position))
+        return Kept(len(prior), position, np.take(dropped.source, keep), np.take(dropped.tag, keep))
 
-    return Method(total.volume, total.largest, total.volume, draw)
+    return Method(total.volume, total.largest, total.volume, draw, share=request.share)
 
 
 def by_bricks(request: Request) -> Method:
@@ -105,7 +116,8 @@ def by_bricks(request: Request) -> Method:
     index, total = request.cloud, request.tally
     if not isinstance(index, UnionIndex):
         half = None if request.budget_bytes is None else request.budget_bytes // 2
-        index = build_index(request.cloud, budget_bytes=half)
+        coarser = 1 if request.share is not None and request.share < CROWDED else 0
+        index = build_index(request.cloud, coarser=coarser, budget_bytes=half)
     low, high = index.bounds()
 
     def draw(window: Window) -> Kept:
@@ -115,4 +127,6 @@ def by_bricks(request: Request) -> Method:
         return Kept(found.proposals, points.position, points.source, points.tag, found.sure)
 
     spread = index.touched.volume() + index.small_volume()
-    return Method(spread, max(low, total.largest), min(high, total.volume), draw, index.inside.volume())
+    sure = index.inside.volume()
+    share = (sure + spread) / (2 * spread) if spread else None
+    return Method(spread, max(low, total.largest), min(high, total.volume), draw, sure, share)

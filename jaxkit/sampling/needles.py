@@ -33,6 +33,17 @@ def cuts(semi_axes: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     return np.ceil(semi_axes / edge[:, None] * (1 - 1e-9)).astype(np.int64)
 
 
+def pieces(semi_axes: np.ndarray, down: int) -> np.ndarray:
+    """Into how many parts each axis is cut, `[N, 3]` int64, so that all parts are at least `down` levels smaller."""
+    axes = np.asarray(semi_axes, np.float64)
+    return np.ceil(axes / axes.max(1, keepdims=True) * 2.0 ** (down + 1)).astype(np.int64)
+
+
+def sizes_of_parts(semi_axes: np.ndarray, counts: np.ndarray, step: float) -> np.ndarray:
+    """The levels of inner parts, int32 `[N]`, as `part_levels`."""
+    return part_levels(semi_axes, -1.0 / counts, 1.0 / counts, step)
+
+
 def part(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All parts of bodies that are cut into `counts` `[N, 3]`: the body of each part and its limits.
 

@@ -9,10 +9,13 @@ import numpy as np
 from jaxkit.sampling.anchor import Position
 from jaxkit.sampling.draw import LowAcceptanceError, Stats, UnionDraw
 from jaxkit.sampling.ellipsoids import Cloud
+from jaxkit.sampling.grid import taken_rows
 from jaxkit.sampling.methods import Kept, Method, Window
 
 PILOT = 2**16
 HOPELESS = 10**6
+GUESS = 1.03
+"""What is added to the first window where the share is a guess."""
 
 
 @dataclasses.dataclass
@@ -66,12 +69,13 @@ class Search:
 
     def _wanted(self) -> float:
         """Proposals that will most likely do, given the share kept so far; to begin with, a pilot."""
-        if not self.kept:
-            return min(PILOT, self.limit)
         missing = self.count - self.accepted
+        wanted = missing + 6 * math.sqrt(missing) + 6
+        if not self.kept:
+            share = self.method.share
+            return min(self.limit, PILOT if share is None else max(GUESS * wanted / share, PILOT))
         share = (self.accepted + 0.5) / (self.proposals + 1)
-        doubt = 1 + 3 * math.sqrt((1 - share) / (self.accepted + 1))
-        return (missing + 6 * math.sqrt(missing) + 6) / share * doubt
+        return wanted / share * (1 + 3 * math.sqrt((1 - share) / (self.accepted + 1)))
 
     def _hopeless(self, why: str) -> LowAcceptanceError:
         share = self.accepted / max(self.proposals, 1)
@@ -85,9 +89,9 @@ class Search:
         cells, offsets, sources = [np.zeros((0, 3), np.int32)], [np.zeros((0, 3), np.float32)], [np.zeros(0, np.int32)]
         for kept in self.kept:
             order = _by_tag(kept)
-            cells.append(kept.position.cell[order])
-            offsets.append(kept.position.offset[order])
-            sources.append(kept.source[order])
+            cells.append(taken_rows(kept.position.cell, order))
+            offsets.append(taken_rows(kept.position.offset, order))
+            sources.append(np.take(kept.source, order))
         cell, offset, source = (np.concatenate(parts)[: self.count] for parts in (cells, offsets, sources))
         return UnionDraw(cloud.anchor, Position(cell, offset), source, self._stats(all_bodies), cloud)
 

@@ -15,6 +15,12 @@ from jaxkit.sampling.pairs import NOBODY, Block, candidates, join
 
 AHEAD = 3
 """Calls that may be under way while the host prepares the next block."""
+GRID, WHOLE, PART, TEST = 130.0, 20.0, 200.0, 20.0
+"""Nanoseconds, measured on one core: a point of a grid, tests of a body in its own grid, a part of a body, a test."""
+COMPILE = 5e8
+"""Nanoseconds that the program for parts takes to compile: not worth it in small joins."""
+MOST_OF = 0.9
+Key = tuple[int, int]
 
 
 @dataclasses.dataclass
@@ -29,6 +35,9 @@ class Shelf:
       counted: "any", "other", "prior" or "owner", see `pairs.join`.
       mesh: devices that share the blocks, or None.
       grids: by (level, ceiling): the points whose sources are of level `ceiling` at most, and their indices.
+      rent: by key, what was spent so far on doing without that grid, in nanoseconds.
+      tests: of long bodies as a whole, that parts could have spared.
+      below: points whose sources are of a level or lower, by level.
       tallies: by (level, ceiling, level of the bodies, which matters to owners only): the tally on the devices.
       waiting: by the same and their kind, blocks that wait for others, until there is one for each device.
     """
@@ -40,25 +49,61 @@ class Shelf:
     counted: str
     mesh: jax.sharding.Mesh | None = None
     grids: dict = dataclasses.field(default_factory=dict)
+    rent: dict = dataclasses.field(default_factory=lambda: collections.defaultdict(float))
+    tests: int = 0
+    below: np.ndarray | None = None
     tallies: dict = dataclasses.field(default_factory=dict)
     waiting: dict = dataclasses.field(default_factory=lambda: collections.defaultdict(list))
     running: collections.deque = dataclasses.field(default_factory=collections.deque)
 
-    def grid(self, level: int, ceiling: int) -> Grid | None:
-        """The grid of bodies of a level whose points have sources of level `ceiling` at most; None without points."""
-        key = level, self._ceiling(ceiling)
+    def grid(self, key: Key) -> Grid | None:
+        """The grid of a key, built when it is first asked for; None without points."""
         if key not in self.grids:
             chosen = np.flatnonzero(self.level <= key[1]).astype(np.int32)
-            self.grids[key] = self._built(level, chosen) if len(chosen) else (None, chosen)
+            self.grids[key] = self._built(key[0], chosen) if len(chosen) else (None, chosen)
         return self.grids[key][0]
 
-    def candidates(self, level: int, block: Block) -> np.ndarray:
-        """How many points bodies of a level would be tested against, `[BLOCK]` int32."""
-        return np.asarray(_counter()(self.grid(level, level), block, np.float32(self.step)))
+    def key_for(self, level: int, bodies: int) -> Key:
+        """The grid in which bodies of a level are looked up whole: a coarser one that is there, while they are few."""
+        own = level, self._ceiling(level)
+        for up in (1, 2):
+            coarser = self._there(level + up, own[1])
+            if own not in self.grids and coarser and self._is_cheap(own, bodies * WHOLE * 5.0**up):
+                return coarser
+        return own
 
-    def send(self, level: int, ceiling: int, block: Block) -> None:
+    def finer(self, level: int, bodies: int) -> int | None:
+        """The level of a finer grid that is there, if bodies are so few that it is best to look up their parts in it.
+
+        Only grids that hold every point will do.
+        """
+        own = level, self._ceiling(level)
+        for down in (1, 2):
+            parts = bodies * 0.6 * 2.0 ** (3 * down + 3)
+            there = own not in self.grids and self._there(level - down, LARGEST)
+            if there and self._is_cheap(own, parts * PART, at_once=COMPILE):
+                return level - down
+        return None
+
+    def key_for_parts(self, level: int) -> Key:
+        """The grid, of every point, in which parts of a level are looked up."""
+        there = (self._there(level + up, LARGEST) for up in range(3))
+        return next(filter(None, there), (level, LARGEST))
+
+    def worth_parts(self, levels: np.ndarray, tests: int) -> bool:
+        """Whether the tests of long bodies that were asked for so far cost more than grids for their parts would."""
+        self.tests += tests
+        missing = sum(self.key_for_parts(int(level)) not in self.grids for level in levels)
+        return self.tests * TEST > COMPILE + missing * GRID * len(self.level)
+
+    def candidates(self, key: Key, block: Block) -> np.ndarray:
+        """How many points bodies would be tested against, `[BLOCK]` int32."""
+        return np.asarray(_counter()(self.grid(key), block, np.float32(self.step)))
+
+    def send(self, key: Key, block: Block) -> None:
         """Joins a block with the points of a grid. Returns before that is done."""
-        key = level, self._ceiling(ceiling), int(block.level) if self.counted == "owner" else 0
+        self.grid(key)
+        key = *key, int(block.level) if self.counted == "owner" else 0
         alike = *key, block.low is None
         self.waiting[alike].append(block)
         if len(self.waiting[alike]) == self._devices():
@@ -76,7 +121,24 @@ class Shelf:
             yield key[2], index, parts[0] if len(parts) == 1 else merge.reduce(parts, axis=0, dtype=np.int32)
 
     def _ceiling(self, ceiling: int) -> int:
-        return ceiling if self.counted == "prior" else LARGEST
+        """For "prior" the ceiling, unless nearly all points are below it; larger sources than that fail the test."""
+        below = self.counted == "prior" and self._points(ceiling) < MOST_OF * len(self.level)
+        return ceiling if below else LARGEST
+
+    def _points(self, ceiling: int) -> int:
+        if self.below is None:
+            self.below = np.cumsum(np.bincount(self.level, minlength=LARGEST + 1))
+        return int(self.below[ceiling])
+
+    def _there(self, level: int, ceiling: int) -> Key | None:
+        """The key of a grid that has been built, for this level, with at least the points up to a ceiling."""
+        fits = (key for key in self.grids if key[0] == level and key[1] >= ceiling and self.grids[key][0] is not None)
+        return min(fits, default=None)
+
+    def _is_cheap(self, own: Key, cost: float, *, at_once: float = 0.0) -> bool:
+        """Whether going on without a grid of their own, for bodies that come bit by bit, has cost less than one."""
+        self.rent[own] += cost
+        return self.rent[own] + at_once < GRID * self._points(own[1])
 
     def _devices(self) -> int:
         return 1 if self.mesh is None else self.mesh.size

@@ -14,6 +14,7 @@ from jaxkit.sampling.methods import Method, Request, by_bricks, by_join
 from jaxkit.sampling.occupancy import UnionIndex
 from jaxkit.sampling.search import PILOT, Search
 from jaxkit.sampling.tally import Tally, tally
+from jaxkit.sampling.thinned import expected_share
 
 METHODS: dict[str, Callable[[Request], Method]] = {"join": by_join, "bricks": by_bricks}
 Listener = Callable[[str, int, int], None]
@@ -21,6 +22,8 @@ Listener = Callable[[str, int, int], None]
 PROPOSAL_BYTES = 160
 POINT_BYTES = 64
 BUDGET = 3 * 10**9
+MANY = 2**17
+"""Bodies from which on a pass over all of them costs more than a guess from some."""
 LEAST_COVER = 4.0
 BRICKS_COST = 16.0
 
@@ -86,28 +89,31 @@ def _tally(cloud: Cloud, chunk: int, tell: Listener) -> Tally:
 
 
 def _search(request: Request, method: str, count: int, limit: int) -> Search:
-    """The search by the chosen method; "auto" chooses after the first window of a join."""
+    """The search by the chosen method; "auto" chooses by the share that a join keeps, of a part or of a window."""
 
     def by(name: str) -> Search:
         return Search(METHODS[name](request), count, limit, _room(request.budget_bytes), name)
 
     if not count:
         return by("join")
-    if method != "auto":
-        return by(method)
     if isinstance(request.cloud, UnionIndex):
+        return by("join" if method == "join" else "bricks")
+    if len(request.cloud) > MANY:
+        request = request._replace(share=expected_share(request.key, request.cloud, chunk=request.chunk))
+    if method == "bricks":
         return by("bricks")
     search = by("join")
-    next(search.windows())
+    if method == "auto" and request.share is None:
+        next(search.windows())
     try:
-        return by("bricks") if _worth_bricks(search, len(request.cloud)) else search
+        return by("bricks") if method == "auto" and _worth_bricks(search, len(request.cloud)) else search
     except BudgetError:
         return search
 
 
 def _worth_bricks(search: Search, bodies: int) -> bool:
     """Tests of a join grow with the square of the mean cover; bricks take a pass of some microseconds for each body."""
-    cover = search.proposals / max(search.accepted, 1)
+    cover = 1 / search.method.share if search.method.share else search.proposals / max(search.accepted, 1)
     missing = search.count - search.accepted
     return missing > 0 and cover > LEAST_COVER and missing * cover**2 > BRICKS_COST * bodies
 

@@ -94,6 +94,6 @@ def test_rows_are_taken_whole(dtype, width, rng):
 
 
 def test_capacities_are_few_and_close():
-    sizes = [capacity(points) for points in range(1, 100_000)]
-    assert all(points <= size <= max(1.26 * points, points + 1023) for points, size in enumerate(sizes, 1))
-    assert len(set(sizes)) < 30
+    sizes = [capacity(points) for points in range(1, 300_000)]
+    assert all(points <= size < max(4 * points, 2**16 + 1) for points, size in enumerate(sizes, 1))
+    assert set(sizes) == {2**16, 2**18, 2**20}
