@@ -41,7 +41,7 @@ class Distinct:
             yield first, bodies._replace(semi_axes=axes)
 
 
-def without_copies(cloud: Cloud, chunk: int = 2**20) -> Cloud:
+def without_copies(cloud: Cloud, *, chunk: int = 2**20) -> Cloud:
     """The cloud with bodies of which an earlier row has the very same numbers left out; rows keep their numbers.
 
     Rows are told apart by 64 bits made of their numbers: two of 3e7 rows look alike by chance once in 40 000 clouds.

@@ -24,8 +24,12 @@ def levels(semi_axes: np.ndarray, step: float) -> np.ndarray:
     return level_of(largest * np.float32(2.0 / step))
 
 
-def level_of(width: np.ndarray, lowest: int = 0) -> np.ndarray:
-    """The levels of boxes `[N]` float32 steps wide, `lowest` at least."""
+def level_of(width: np.ndarray, *, lowest: int = 0) -> np.ndarray:
+    """The levels of boxes `[N]` float32 steps wide, `lowest` at least.
+
+    Raises:
+      ValueError: as `levels`.
+    """
     fraction, power = np.frexp(width * np.float32(1.0 + 2.0**-10))
     level = np.maximum(power - (fraction == 0.5), lowest).astype(np.int32)
     if level.size and level.max() > LARGEST:

@@ -85,7 +85,7 @@ def _enough(key: Array, cloud: Cloud, count: int, volume: float, chunk: int) -> 
     return earliest(dropped, count)
 
 
-def rows_of(cloud: Cloud, source: np.ndarray, chunk: int = 2**20) -> Bodies:
+def rows_of(cloud: Cloud, source: np.ndarray, *, chunk: int = 2**20) -> Bodies:
     """The bodies of rows `[T]` int32 in any order, NumPy arrays, in one pass over the cloud."""
     order = np.argsort(source, kind="stable")
     in_order, found = source[order], []
@@ -108,7 +108,7 @@ def _condensed(cloud: Cloud, dropped: Dropped, deviations: float, chunk: int) ->
 
     if not len(dropped.source):
         return dropped.position
-    bodies, step = rows_of(cloud, dropped.source, chunk), np.float32(cloud.anchor.step)
+    bodies, step = rows_of(cloud, dropped.source, chunk=chunk), np.float32(cloud.anchor.step)
     arrays = (*dropped.position, *bodies.center, bodies.semi_axes, bodies.quaternion)
     radius = by_batches(_radius, *arrays, np.full(len(dropped.source), step))
     share = np.clip(radius.astype(np.float64), 2.0**-20, 1.0) ** 3

@@ -65,7 +65,7 @@ def part_levels(semi_axes: np.ndarray, low: np.ndarray, high: np.ndarray, step: 
     """The levels of grids for parts, int32 `[P]`: of the balls around them, whatever their rotation."""
     half = (np.clip(high, -1, 1) - np.clip(low, -1, 1)) / 2 * semi_axes.astype(np.float64)
     radius = np.sqrt((half * half).sum(1)) + 2.0**-16 * semi_axes.max(1) + 2.0**-18 * step
-    return level_of((2.0 / step * radius).astype(np.float32), FINEST)
+    return level_of((2.0 / step * radius).astype(np.float32), lowest=FINEST)
 
 
 def _limit(index: np.ndarray, counts: np.ndarray) -> np.ndarray:

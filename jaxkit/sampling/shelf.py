@@ -159,6 +159,7 @@ class Shelf:
         else:
             blocks += [jax.tree.map(np.zeros_like, blocks[0])] * (self._devices() - len(blocks))
             block = jax.tree.map(lambda *leaves: np.stack(leaves), *blocks)
+            block = jax.device_put(block, _placed(self.mesh, shared=False))
         tally = self.tallies.pop(key) if key in self.tallies else self._empty(grid)
         self.tallies[key], done = _program(self.counted, self.mesh)(grid, tally, block, np.float32(self.step))
         self.running.append(done)

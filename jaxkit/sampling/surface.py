@@ -90,8 +90,8 @@ def sample_surface(
     """
     if count < 0:
         raise ValueError(f"count must be at least 0, got {count}")
-    cloud = without_copies(cloud, chunk)
-    area = surface_of_all(cloud, chunk)
+    cloud = without_copies(cloud, chunk=chunk)
+    area = surface_of_all(cloud, chunk=chunk)
     if count and not area > 0:
         raise ValueError(f"cannot draw {count} points: none of the {len(cloud)} rows of the cloud has a surface")
     method = Method(area, 0.0, area, lambda window: _exposed(key, cloud, window, chunk, mesh))
@@ -106,7 +106,7 @@ def sample_surface(
     return _finished(search, cloud, found)
 
 
-def surface_of_all(cloud: Cloud, chunk: int = 2**20) -> float:
+def surface_of_all(cloud: Cloud, *, chunk: int = 2**20) -> float:
     """The surfaces of all bodies together, to 1.1 % (K. Thomsen's formula, 2004)."""
     sums = []
     for _, bodies in blocks(cloud, chunk):

@@ -21,7 +21,7 @@ def test_later_copies_lose_their_extent_whatever_the_chunks(rng):
     row[[10, 70_000, 149_999]] = row[5]
     row[140_000] = row[100_000]
     cloud = clouds.Shapes(*(part[row] for part in shapes)).cloud()
-    distinct = without_copies(cloud, 2**16)
+    distinct = without_copies(cloud, chunk=2**16)
     expected = np.asarray(cloud.bodies.semi_axes).copy()
     expected[[10, 70_000, 149_999, 140_000]] = 0
     assert len(distinct) == len(cloud) and distinct.anchor == cloud.anchor

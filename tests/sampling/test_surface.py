@@ -125,3 +125,13 @@ def test_impossible_counts_are_refused():
         _draw(clouds.lens(), -1)
     with pytest.raises(LowAcceptanceError, match="exposed.*max_proposals"):
         _draw(clouds.nested(), 10**6, max_proposals=10**5)
+
+
+@pytest.mark.slow
+def test_devices_do_not_matter(rng):
+    center, size = rng.uniform(-4, 4, (3000, 3)), rng.uniform(0.2, 0.6, (3000, 3))
+    cloud = Ellipsoids.from_axes(center, size)
+    mesh = jax.make_mesh((2,), ("bodies",), devices=jax.devices()[:2])
+    alone, shared = (sample_surface(jax.random.key(3), cloud, count=2000, mesh=one) for one in (None, mesh))
+    np.testing.assert_array_equal(shared.to_float64(), alone.to_float64())
+    np.testing.assert_array_equal(shared.normal, alone.normal)

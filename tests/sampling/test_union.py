@@ -159,8 +159,15 @@ def test_the_order_of_chunks_does_not_matter(large, whole):
 @pytest.mark.slow
 @pytest.mark.parametrize("devices", [1, 2, 8])
 def test_devices_do_not_matter(devices, large, whole):
-    mesh = jax.sharding.Mesh(np.array(jax.devices()[:devices]), ("bodies",))
+    mesh = jax.make_mesh((devices,), ("bodies",), devices=jax.devices()[:devices])
     _same(sample_union(KEY, large, count=60_000, mesh=mesh), whole)
+
+
+@pytest.mark.slow
+def test_devices_do_not_matter_to_bricks(large):
+    mesh = jax.make_mesh((2, 4), ("host", "chip"), devices=jax.devices()[:8])
+    draws = [sample_union(KEY, large, count=20_000, method="bricks", mesh=one) for one in (None, mesh)]
+    _same(*draws)
 
 
 def test_a_small_budget_means_more_windows_and_the_same_points(large, whole, monkeypatch):
