@@ -1,6 +1,6 @@
 """Every image op and three chains, against OpenCV and AlbumentationsX, interleaved in one run.
 
-    python benchmarks/bench_image.py [--quick] [--only OP,...] [--sizes SIZE,...]
+python benchmarks/bench_image.py [--quick] [--only OP,...] [--sizes SIZE,...]
 """
 
 import argparse

@@ -24,6 +24,8 @@ from ports.ellipsoid_union import clouds  # noqa: E402
 
 WARM = 2**17
 SMALL = 2000
+TWICE = 10**6
+"""Clouds up to this size are sampled twice: the second time nothing compiles."""
 
 
 def jaxkit_case(path: Path, cloud_name: str, points: int) -> dict[str, Any]:
@@ -37,13 +39,24 @@ def jaxkit_case(path: Path, cloud_name: str, points: int) -> dict[str, Any]:
     ready = time.perf_counter()
     cloud = open_cloud(path).to_memory()
     read = time.perf_counter()
-    draw = sample_union(jax.random.key(0), cloud, count=points)
-    world = draw.to_float64()
-    done = time.perf_counter()
-    stats = draw.stats
+    first_s, draw = drawn(cloud, points, 0)
+    again_s = drawn(cloud, points, 2)[0] if len(cloud) <= TWICE else first_s
+    world, stats, read_s = draw.to_float64(), draw.stats, read - ready
     told = {"method": stats.method, "cover": stats.mean_cover, "acceptance": stats.acceptance}
-    times = {"warm_s": ready - start, "read_s": read - ready, "seconds": done - ready}
+    times = {"warm_s": ready - start, "read_s": read_s, "first_s": read_s + first_s, "seconds": read_s + again_s}
     return times | told | {"volume": stats.volume, "volume_stderr": stats.volume_stderr, "made": len(world)}
+
+
+def drawn(cloud: Any, points: int, seed: int) -> tuple[float, Any]:
+    """Seconds until the points are world coordinates, and the draw."""
+    import jax
+
+    from jaxkit.sampling.union import sample_union
+
+    start = time.perf_counter()
+    draw = sample_union(jax.random.key(seed), cloud, count=points)
+    draw.to_float64()
+    return time.perf_counter() - start, draw
 
 
 def bit_array_case(path: Path, points: int, voxel: float) -> dict[str, Any]:

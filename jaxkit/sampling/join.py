@@ -74,8 +74,9 @@ def joined(
             long = is_elongated(bodies.semi_axes)
             number = np.bincount(level[counts])
             # Common levels first: the rare ones may then do with the grids of these.
-            for one in np.argsort(-number, kind="stable")[: np.count_nonzero(number)]:
-                _send_level(shelf, int(one), first, bodies, counts & (level == one), long)
+            order = [int(one) for one in np.argsort(-number, kind="stable")[: np.count_nonzero(number)]]
+            for place, one in enumerate(order):
+                _send_level(shelf, one, first, bodies, counts & (level == one), long, others=order[place + 1 :])
     yield from shelf.found()
 
 
@@ -88,14 +89,16 @@ def _column(name: str, values: np.ndarray | None, points: int, *, needed: bool) 
     return np.asarray(values, np.int32)
 
 
-def _send_level(shelf: Shelf, level: int, first: int, bodies: Bodies, chosen: np.ndarray, long: np.ndarray) -> None:
-    """Joins the bodies of a chunk that are of one level."""
+def _send_level(
+    shelf: Shelf, level: int, first: int, bodies: Bodies, chosen: np.ndarray, long: np.ndarray, *, others: list[int]
+) -> None:
+    """Joins the bodies of a chunk that are of one level; those of other levels follow."""
     rows = np.flatnonzero(chosen)
     finer = shelf.finer(level, len(rows))
     if finer is not None:
         counts = pieces(bodies.semi_axes[rows], level - finer)
         return _send_parts(shelf, level, first, bodies, rows, counts)
-    key = shelf.key_for(level, len(rows))
+    key = shelf.key_for(level, len(rows), others=others)
     if shelf.grid(key) is None:
         return None
     rows = rows[_along(shelf.grid(key), bodies.center, rows, shelf.step)]

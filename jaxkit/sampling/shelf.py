@@ -3,7 +3,7 @@
 import collections
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import jax
 import numpy as np
@@ -15,8 +15,8 @@ from jaxkit.sampling.pairs import NOBODY, Block, candidates, join
 
 AHEAD = 3
 """Calls that may be under way while the host prepares the next block."""
-GRID, WHOLE, PART, TEST = 130.0, 20.0, 200.0, 20.0
-"""Nanoseconds, measured on one core: a point of a grid, tests of a body in its own grid, a part of a body, a test."""
+GRID, WHOLE, PART, TEST = 130.0, 30.0, 200.0, 20.0
+"""Nanoseconds, measured on one core: a point of a grid, a body in a grid too coarse (over 5), a part, a test."""
 COMPILE = 5e8
 """Nanoseconds that the program for parts takes to compile: not worth it in small joins."""
 MOST_OF = 0.9
@@ -63,11 +63,16 @@ class Shelf:
             self.grids[key] = self._built(key[0], chosen) if len(chosen) else (None, chosen)
         return self.grids[key][0]
 
-    def key_for(self, level: int, bodies: int) -> Key:
-        """The grid in which bodies of a level are looked up whole: a coarser one that is there, while they are few."""
+    def key_for(self, level: int, bodies: int, *, others: Collection[int] = ()) -> Key:
+        """The grid in which bodies of a level are looked up whole.
+
+        While they are few, that is a coarser one, which is there or will be needed for `others`, levels that follow.
+        """
         own = level, self._ceiling(level)
         for up in (1, 2):
             coarser = self._there(level + up, own[1])
+            if level + up in others:
+                coarser = coarser or (level + up, self._ceiling(level + up))
             if own not in self.grids and coarser and self._is_cheap(own, bodies * WHOLE * 5.0**up):
                 return coarser
         return own

@@ -116,16 +116,25 @@ def source(found: Lines, names: Sequence[str], reading: columns.Reading) -> Sour
 def csv(path: str, reading: columns.Reading) -> Source:
     """A file with a line of column names, then one row a line; separated by commas, semicolons or tabs.
 
+    Comments, lines that begin with #, may come before the names, which may be one themselves.
+
     Raises:
       ValueError: if there is no such line or its names do not make a cloud.
     """
     with open(path, "rb") as file:
-        line = file.readline(BLOCK)
-    header = line.decode("utf-8-sig", "replace").lstrip("#").strip()
-    delimiter = max(DELIMITERS, key=header.count)
-    names = [name.strip().strip('"').lower() for name in header.split(delimiter)]
+        text = "#"
+        while text.startswith("#") and not {"x", "y", "z"} <= set(_names(text)[0]):
+            text = file.readline(BLOCK).decode("utf-8-sig", "replace").strip()
+        start = file.tell()
+    names, delimiter = _names(text)
     if not any(name.isidentifier() for name in names):
-        raise ValueError(
-            f"{path} starts with {header[:60]!r}; its first line must name the columns, as in x,y,z,radius"
-        )
-    return source(lines(path, len(line), delimiter), names, reading)
+        found = f"{path} starts with {text[:60]!r}"
+        raise ValueError(f"{found}; the first line that is no comment must name the columns, as in x,y,z,radius")
+    return source(lines(path, start, delimiter), names, reading)
+
+
+def _names(text: str) -> tuple[list[str], str]:
+    """The names in a line of them, in lower case, and what separates them."""
+    text = text.lstrip("#").strip()
+    delimiter = max(DELIMITERS, key=text.count)
+    return [name.strip().strip('"').lower() for name in text.split(delimiter)], delimiter

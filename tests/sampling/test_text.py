@@ -10,8 +10,8 @@ from jaxkit.sampling.files import open_cloud
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "starts with ''; its first line must name the columns"),
-        ("1,2,3,4\n5,6,7,8\n", "starts with '1,2,3,4'; its first line must name the columns"),
+        ("", "starts with ''; the first line that is no comment must name the columns"),
+        ("1,2,3,4\n5,6,7,8\n", "starts with '1,2,3,4'; the first line that is no comment must name the columns"),
         ("x,y,z\n0,0,0\n", "holds .'center'.; a cloud needs"),
         ("x,y,radius\n0,0,0\n", "lacks z for center; its columns are x, y, radius"),
         ("x,y,z,a,b,c,qw,qx,qy\n", "lacks qz for quaternion"),
@@ -24,6 +24,17 @@ def test_other_headers_are_refused(content, message, tmp_path):
     path.write_text(content)
     with pytest.raises(ValueError, match="cloud.csv " + message):
         open_cloud(path)
+
+
+@pytest.mark.parametrize(
+    "head", ["x;y;z;radius", "# x; y; z; radius", "# by hand, in metres\n#\nX;Y;Z;Radius", "#x;y;z;radius"]
+)
+def test_comments_may_come_before_the_names(head, tmp_path):
+    path = tmp_path / "cloud.csv"
+    path.write_text(f"{head}\n1;2;3;4\n5;6;7;8\n")
+    cloud = open_cloud(path).to_memory()
+    np.testing.assert_allclose(cloud.anchor.to_float64(cloud.bodies.center), [[1, 2, 3], [5, 6, 7]])
+    np.testing.assert_array_equal(cloud.bodies.semi_axes[:, 0], [4, 8])
 
 
 @pytest.mark.parametrize("body", ["", "\n", "\n\n  \n", "1,2,3,4\n", "1,2,3,4", "1,2,3,4\r\n\r\n"])
