@@ -48,8 +48,9 @@ QUICK = Sizes((10**4, 10**5), (10**4, 10**5), (10**4, 10**5), 300)
 
 
 def own_cases(sizes: Sizes, clouds: list[str]) -> list[Case]:
-    """Every cloud, size and number of points, smallest first."""
-    return [Case(JAXKIT, cloud, n, m) for n in sizes.bodies for cloud in clouds for m in sizes.points]
+    """Every cloud, size and number of points, smallest first; and few points beside the peer."""
+    few = [Case(JAXKIT, clouds[0], n, sizes.points[0] // 10) for n in sizes.peer]
+    return few + [Case(JAXKIT, cloud, n, m) for n in sizes.bodies for cloud in clouds for m in sizes.points]
 
 
 def peer_cases(sizes: Sizes, clouds: list[str]) -> list[Case]:
@@ -60,8 +61,9 @@ def peer_cases(sizes: Sizes, clouds: list[str]) -> list[Case]:
         for cloud in clouds
         if cloud != FOUR_DECADES
     ]
-    fine = "1 % of the points outside"
-    return [*found, Case(BIT_ARRAY, clouds[0], sizes.fine, sizes.points[0], fine_voxel(clouds[0], sizes.fine), fine)]
+    few = [case._replace(points=case.points // 10) for case in found if case.cloud == clouds[0]]
+    voxel, note = fine_voxel(clouds[0], sizes.fine), "1 % of the points outside"
+    return [*found, *few, Case(BIT_ARRAY, clouds[0], sizes.fine, sizes.points[0], voxel, note)]
 
 
 def voxel_of(cloud: str, bodies: int) -> float:

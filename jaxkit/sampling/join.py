@@ -157,7 +157,7 @@ def _along(grid: Grid, center: Position, rows: np.ndarray, step: float) -> np.nd
 
 
 def _block(bodies: Bodies, rows: np.ndarray, first: int, level: int) -> Block:
-    taken = jax.tree.map(lambda leaf: _padded(taken_rows(leaf, rows)), bodies)
+    taken = jax.tree.map(lambda leaf: taken_rows(leaf, rows, room=BLOCK), bodies)
     return Block(taken, _padded((first + rows).astype(np.int32)), np.int32(level))
 
 
