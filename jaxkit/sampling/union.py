@@ -25,7 +25,7 @@ BUDGET = 3 * 10**9
 MANY = 2**17
 """Bodies from which on a pass over all of them costs more than a guess from some."""
 LEAST_COVER = 4.0
-BRICKS_COST = 16.0
+BRICKS_COST = 5.0
 
 
 def sample_union(
