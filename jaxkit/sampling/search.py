@@ -12,7 +12,8 @@ from jaxkit.sampling.ellipsoids import Cloud
 from jaxkit.sampling.grid import taken_rows
 from jaxkit.sampling.methods import Kept, Method, Window
 
-PILOT = 2**16
+PILOT = 2**16 - 2**11
+"""Proposals, whose number is Poisson: they fit in the least room of a grid, so that one program does."""
 HOPELESS = 10**6
 GUESS = 1.03
 """What is added to the first window where the share is a guess."""

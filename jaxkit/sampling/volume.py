@@ -13,7 +13,8 @@ from jaxkit.sampling.ellipsoids import Cloud
 from jaxkit.sampling.join import covers
 from jaxkit.sampling.tally import tally
 
-PILOT = 2**16
+PILOT = 2**16 - 2**11
+"""Proposals, whose number is Poisson: they fit in the least room of a grid, so that one program does."""
 MOST_PROPOSALS = 2**24
 CLEARANCE = 1.2
 NINETY_FIVE = 1.959964
