@@ -48,6 +48,10 @@ class Anchor(NamedTuple):
         steps *= self.step
         return Position(cell.astype(np.int32), steps.astype(np.float32))
 
+    def relative(self, position: Position) -> np.ndarray:
+        """Coordinates `[..., 3]` float64 relative to the origin, on the host."""
+        return position.cell * np.float64(self.step) + position.offset
+
     def to_float64(self, position: Position) -> np.ndarray:
         """World coordinates `[..., 3]` float64, on the host."""
         cell, offset = (np.asarray(part, np.float64) for part in position)

@@ -80,11 +80,8 @@ class UnionDraw:
 
     def points(self) -> np.ndarray:
         """float32 `[n, 3]` relative to `anchor.origin`."""
-        return self._relative().astype(np.float32)
+        return self.anchor.relative(self.position).astype(np.float32)
 
     def to_float64(self) -> np.ndarray:
         """World coordinates, float64 `[n, 3]`."""
-        return self._relative() + np.asarray(self.anchor.origin)
-
-    def _relative(self) -> np.ndarray:
-        return self.position.cell * np.float64(self.anchor.step) + self.position.offset
+        return self.anchor.relative(self.position) + np.asarray(self.anchor.origin)

@@ -31,7 +31,7 @@ class MixtureDraw(NamedTuple):
 
     def points(self) -> np.ndarray:
         """`[count, 3]` float32, relative to the origin of the cloud."""
-        return self.anchor._replace(origin=(0.0, 0.0, 0.0)).to_float64(self.position).astype(np.float32)
+        return self.anchor.relative(self.position).astype(np.float32)
 
     def to_float64(self) -> np.ndarray:
         """World coordinates `[count, 3]` float64."""

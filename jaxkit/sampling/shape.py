@@ -2,7 +2,6 @@
 
 import math
 
-import jax
 import jax.numpy as jnp
 
 from jaxkit.sampling.anchor import Array
@@ -49,8 +48,3 @@ def half_extent(matrix: tuple, semi_axes: Array) -> tuple[Array, Array, Array]:
 def volume(semi_axes: Array) -> Array:
     """`4/3 pi a b c`."""
     return BALL * semi_axes[..., 0] * semi_axes[..., 1] * semi_axes[..., 2]
-
-
-def is_within(matrix: tuple, semi_axes: Array, d: tuple[Array, Array, Array]) -> jax.Array:
-    """Whether `d` from the centre lies in the closed ellipsoid; never for a body without extent."""
-    return square_radius(matrix, semi_axes, d) <= 1.0

@@ -35,7 +35,7 @@ class SpacedDraw(NamedTuple):
 
     def points(self) -> np.ndarray:
         """`[n, 3]` float32, relative to the origin of the cloud; rounded, so distances may come out 1e-6 less."""
-        return self.anchor._replace(origin=(0.0, 0.0, 0.0)).to_float64(self.position).astype(np.float32)
+        return self.anchor.relative(self.position).astype(np.float32)
 
     def to_float64(self) -> np.ndarray:
         """World coordinates `[n, 3]` float64, with distances of at least the radius."""

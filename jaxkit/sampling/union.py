@@ -45,8 +45,8 @@ def sample_union(
 
     Every body drops points as a Poisson process of one density, and a point stays in one of the bodies that cover its
     place only. What stays is a Poisson process in the union (see `drop`), in a random order, of which the first `count`
-    are taken. The result depends on the key and the cloud only: not on `chunk`, `mesh` or `budget_bytes`, and a larger
-    count goes on where a smaller one ended.
+    are taken. By either method the result depends on the key and the cloud only: not on `chunk`, `mesh` or
+    `budget_bytes`, and a larger count goes on where a smaller one ended. "auto" may choose by count and budget.
 
     Args:
       key: a typed key.

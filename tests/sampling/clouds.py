@@ -1,8 +1,11 @@
 """Named clouds whose unions have known volumes and shares, and random ones of a given mean cover."""
 
+import dataclasses
 import math
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
@@ -123,3 +126,19 @@ def random_cloud(rng: np.random.Generator, count: int, cover: float = 1.3, kind:
     rho = brentq(lambda rho: rho / -math.expm1(-rho) - cover, 1e-9, 2 * cover + 1)
     edge = (BALL * np.prod(axes, 1).sum() / rho) ** (1 / 3)
     return Shapes(rng.uniform(0, edge, (count, 3)), axes, quaternion)
+
+
+@dataclasses.dataclass
+class Reordered:
+    """A cloud whose chunks come last first and are arrays of JAX."""
+
+    cloud: Ellipsoids
+
+    anchor = property(lambda self: self.cloud.anchor)
+
+    def __len__(self):
+        return len(self.cloud)
+
+    def chunks(self, rows):
+        for first, bodies in reversed(list(self.cloud.chunks(rows))):
+            yield first, jax.tree.map(jnp.asarray, bodies)

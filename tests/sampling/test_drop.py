@@ -1,9 +1,6 @@
 """Dropped points: the law in each body, and the same bits however they are asked for."""
 
-import dataclasses
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -12,7 +9,7 @@ from scipy.spatial.transform import Rotation
 from jaxkit.sampling.drop import BLOCK, drop
 from jaxkit.sampling.ellipsoids import Ellipsoids
 from jaxkit.sampling.levels import levels
-from tests.sampling.clouds import balls, random_cloud
+from tests.sampling.clouds import Reordered, balls, random_cloud
 
 KEY = jax.random.key(31)
 
@@ -71,22 +68,6 @@ def test_records_are_those_of_the_interface(rng):
     step = cloud.anchor.step
     np.testing.assert_array_equal(dropped.level, levels(cloud.bodies.semi_axes, step)[dropped.source])
     assert (dropped.position.offset >= 0).all() and (dropped.position.offset <= step).all()
-
-
-@dataclasses.dataclass
-class Reordered:
-    """A cloud whose chunks come last first and are arrays of JAX."""
-
-    cloud: Ellipsoids
-
-    anchor = property(lambda self: self.cloud.anchor)
-
-    def __len__(self):
-        return len(self.cloud)
-
-    def chunks(self, rows):
-        for first, bodies in reversed(list(self.cloud.chunks(rows))):
-            yield first, jax.tree.map(jnp.asarray, bodies)
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,6 @@
 """Points in unions: known shares and volumes, exactly as many as asked for, and the same bits however they are made."""
 
-import dataclasses
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -17,7 +14,16 @@ from jaxkit.sampling.occupancy import build_index
 from jaxkit.sampling.union import sample_union
 from tests.reference.union import alike, chi_square, covered_by, kolmogorov, sample, sigmas
 from tests.sampling import clouds
-from tests.sampling.clouds import LENS_SHARES, LENS_VOLUME, balls, identical_balls, lens, lens_regions, nested
+from tests.sampling.clouds import (
+    LENS_SHARES,
+    LENS_VOLUME,
+    Reordered,
+    balls,
+    identical_balls,
+    lens,
+    lens_regions,
+    nested,
+)
 
 KEY = jax.random.key(41)
 STRETCH = np.array([[2.0, 0.3, 0], [0, 0.5, 0.1], [0.2, 0, 1.0]])
@@ -112,22 +118,6 @@ def test_bricks_too_large_for_the_budget_leave_the_work_to_the_join(monkeypatch)
     assert sample_union(KEY, identical_balls(10).cloud(), count=30_000).stats.method == "join"
     with pytest.raises(BudgetError):
         sample_union(KEY, nested().cloud(), count=10, method="bricks")
-
-
-@dataclasses.dataclass
-class Reordered:
-    """A cloud whose chunks come last first and are arrays of JAX."""
-
-    cloud: Ellipsoids
-
-    anchor = property(lambda self: self.cloud.anchor)
-
-    def __len__(self):
-        return len(self.cloud)
-
-    def chunks(self, rows):
-        for first, bodies in reversed(list(self.cloud.chunks(rows))):
-            yield first, jax.tree.map(jnp.asarray, bodies)
 
 
 def _same(a, b):
