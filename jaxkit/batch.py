@@ -12,6 +12,7 @@ import numpy as np
 from jaxkit.op import Op
 
 CHUNK_BYTES = 2**25
+HELD_BYTES = 2**20
 AXIS, ALL = "split", "whole"
 
 
@@ -56,7 +57,8 @@ def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
     """
     if not isinstance(op, Op):
         raise ValueError(f"batch takes an op, got {op!r}. Call the factory: rotate(), not rotate; or use stateless")
-    apply = jax.jit(_spread(functools.partial(_apply, op), mesh, (AXIS, AXIS)))
+    compiled = _with_held if op.holds else jax.jit
+    apply = compiled(_spread(functools.partial(_apply, op), mesh, (AXIS, AXIS)))
     draw = jax.jit(functools.partial(_draw, op, mesh), static_argnums=(2, 3))
 
     def draw_checked(key, ids, examples):
@@ -70,6 +72,31 @@ def batch(op: Op, *, mesh: jax.sharding.Mesh | None = None) -> Batch:
         return apply(*_placed((params, examples), mesh, AXIS))
 
     return Batch(draw_checked, apply if mesh is None else apply_placed)
+
+
+def _with_held(function: Callable) -> Callable:
+    """`jax.jit(function)`, with the large arrays that `function` closes over as arguments of its programs.
+
+    As constants they would be copied into the text and into the executable of every shape.
+    """
+
+    @functools.cache
+    def program(structure: Any, specs: tuple) -> tuple:
+        traced, shapes = jax.make_jaxpr(function, return_shape=True)(*jax.tree.unflatten(structure, specs))
+        held = {i: const for i, const in enumerate(traced.consts) if getattr(const, "nbytes", 0) >= HELD_BYTES}
+
+        def run(held: dict, *leaves: Any) -> list:
+            consts = [held.get(i, const) for i, const in enumerate(traced.consts)]
+            return jax.core.eval_jaxpr(traced.jaxpr, consts, *leaves)
+
+        return jax.jit(run), held, jax.tree.structure(shapes)
+
+    def call(*arguments: Any) -> Any:
+        leaves, structure = jax.tree.flatten(arguments)
+        run, held, result = program(structure, tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves))
+        return jax.tree.unflatten(result, run(held, *leaves))
+
+    return call
 
 
 def _apply(op: Op, params: Any, examples: Any) -> Any:

@@ -64,6 +64,38 @@ def member_by_member(function: Callable[..., Any], *operands: Any) -> Any:
     return differentiable_as(function, sequential)(*operands)
 
 
+def in_turn(function: Callable[..., Any], *operands: Any) -> Any:
+    """`function(*operands)`, which under `vmap` on a CPU runs for one member of the batch after the other.
+
+    Where the intermediate results of one member fit into the cache and those of a batch do not, a CPU is up to twice
+    as fast this way. Elsewhere, and under differentiation, the members run at once.
+
+    Args:
+      function: of pytrees of arrays, to a pytree of arrays.
+      operands: pytrees of arrays.
+    """
+    if not is_traced(operands):
+        return function(*operands)
+    sequential = jax.custom_batching.custom_vmap(function)
+
+    @sequential.def_vmap
+    def rule(size: int, batched: list[bool], *operands: Any) -> tuple[Any, Any]:
+        axes = jax.tree.map(lambda flag: 0 if flag else None, tuple(batched))
+        at_once = jax.vmap(function, in_axes=axes, axis_size=size)
+        out = jax.lax.platform_dependent(*operands, cpu=_looped(function, size, batched), default=at_once)
+        return out, jax.tree.map(lambda leaf: True, out)
+
+    return differentiable_as(function, sequential)(*operands)
+
+
+def _looped(function: Callable, size: int, batched: Any) -> Callable:
+    def run(*operands):
+        every = widened(size, batched, operands)
+        return jax.lax.map(lambda member: function(*member), every)
+
+    return run
+
+
 def is_traced(tree: Any) -> bool:
     """Whether a leaf is part of a program that is being built, rather than a value."""
     return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))

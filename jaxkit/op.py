@@ -23,12 +23,15 @@ class Op(NamedTuple):
       apply: `(params, example) -> example`. Takes no key: `params` alone fix the result.
       name: names the op in messages and keeps its random stream: `chain` folds it into the key.
       neutral: whether params that are zero throughout return the example bit for bit.
+      holds: whether `apply` reads arrays that it closes over and that are too large to be constants of a program,
+        such as a bank of noises; `batch` makes them arguments.
     """
 
     draw: Callable[[jax.Array, Example], Params]
     apply: Callable[[Params, Example], Example]
     name: str = "op"
     neutral: bool = False
+    holds: bool = False
 
 
 def stateless(function: Callable[[Example], Example]) -> Op:
@@ -67,7 +70,7 @@ def chain(*ops: Op) -> Op:
             example = op.apply(own, example)
         return example
 
-    return Op(draw, apply, name="chain", neutral=all(op.neutral for op in ops))
+    return Op(draw, apply, name="chain", neutral=all(op.neutral for op in ops), holds=any(op.holds for op in ops))
 
 
 def joined_draw(*ops: Op) -> Callable[[jax.Array, Example], tuple]:
@@ -102,8 +105,8 @@ def maybe(op: Op, p: float = 0.5) -> Op:
         return gated(op.apply, p)(hit, own, example)
 
     if op.neutral:
-        return Op(draw_gated, op.apply, name=f"maybe {op.name}", neutral=True)
-    return Op(draw, apply, name=f"maybe {op.name}")
+        return op._replace(draw=draw_gated, name=f"maybe {op.name}")
+    return op._replace(draw=draw, apply=apply, name=f"maybe {op.name}")
 
 
 def one_of(*ops: Op, weights: Sequence[float] | None = None) -> Op:
@@ -131,7 +134,7 @@ def one_of(*ops: Op, weights: Sequence[float] | None = None) -> Op:
             example = gated(op.apply, shares[index])(choice == index, own, example)
         return example
 
-    return Op(draw, apply, name="one_of")
+    return Op(draw, apply, name="one_of", holds=any(op.holds for op in ops))
 
 
 def _check_ops(where: str, ops: tuple) -> None:

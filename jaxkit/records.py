@@ -61,6 +61,24 @@ class Clip:
         return dataclasses.replace(self, **changes)
 
 
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["values", "length"], meta_fields=[])
+@dataclasses.dataclass(frozen=True)
+class Features:
+    """What a recogniser reads of a clip: one row per frame.
+
+    Attributes:
+      values: `[frames, bins]` float32.
+      length: int32 scalar, how many leading frames are valid. None: all.
+    """
+
+    values: Array
+    length: Array = None
+
+    def replace(self, **changes: Array) -> "Features":
+        """The same features with some fields exchanged."""
+        return dataclasses.replace(self, **changes)
+
+
 def extent(sample: Sample) -> tuple[Array, Array]:
     """The true (height, width) of a sample: two ints where the whole picture is valid, else two int32 scalars."""
     if sample.valid is None:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxkit import Batch, Sample, batch, image, warp
+from jaxkit import Batch, Op, Sample, batch, chain, image, warp
 from tests.catalogue import ALL
 from tests.contract import IDS, assert_same, drawn, mapped, op, pictures, result, spec_of
 
@@ -146,3 +146,23 @@ def test_params_of_another_size_are_refused():
     params = f.draw(jax.random.key(0), [0, 1], TWO)
     with pytest.raises(ValueError):
         f.apply(params, pictures("uint8", count=3))
+
+
+def test_large_arrays_that_an_op_holds_are_no_constants(programs, mesh):
+    bank = jnp.arange(2**19, dtype=jnp.float32)
+    plain = Op(lambda key, spec: jax.random.randint(key, (), 0, 2**19), lambda index, x: x + bank[index], "look_up")
+    held, embedded = batch(chain(plain._replace(holds=True))), batch(chain(plain))
+    key, ids, zeros = jax.random.key(0), np.arange(8), np.zeros((8,), np.float32)
+    assert_same(held(key, ids, zeros), embedded(key, ids, zeros))
+    before = len(programs)
+    held(key, ids + 1, zeros + 1)
+    assert programs[before:] == []
+    inputs = [
+        [var.aval.shape for var in _calls(f.apply, (held.draw(key, ids, zeros), zeros))] for f in (held, embedded)
+    ]
+    assert [(2**19,) in shapes for shapes in inputs] == [True, False]
+    assert_same(batch(chain(plain._replace(holds=True)), mesh=mesh)(key, ids, zeros), held(key, ids, zeros))
+
+
+def _calls(function, arguments):
+    return jax.make_jaxpr(function)(*arguments).eqns[-1].invars

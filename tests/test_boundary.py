@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxkit.boundary import apart, member_by_member
+from jaxkit.boundary import apart, in_turn, member_by_member
 
 EXTREMES = {
     **{name: [np.iinfo(name).min, np.iinfo(name).max, 0, 1] for name in ("uint8", "uint16", "uint32", "int8", "int32")},
@@ -80,3 +80,12 @@ def test_members_have_the_derivatives_of_the_function(rng):
     value = jnp.asarray(rng.normal(0, 1, 5), jnp.float32)
     slope = jax.vmap(jax.grad(lambda x: member_by_member(jnp.sin, x)))(value)
     np.testing.assert_allclose(slope, np.cos(value), rtol=1e-6)
+
+
+def test_in_turn_equals_all_at_once_and_is_a_loop_on_a_cpu(rng):
+    rows, shared = rng.normal(size=(5, 8)).astype(np.float32), rng.normal(size=(8, 3)).astype(np.float32)
+    program = jax.jit(jax.vmap(lambda row: in_turn(lambda a, b: {"out": jnp.sin(a) @ b}, row, shared)))
+    np.testing.assert_allclose(program(rows)["out"], np.sin(rows) @ shared, rtol=1e-5, atol=1e-6)
+    assert "stablehlo.while" in program.lower(rows).as_text()
+    slope = jax.jit(jax.grad(lambda rows: jnp.sum(program(rows)["out"])))
+    np.testing.assert_allclose(slope(rows), np.cos(rows) * shared.sum(axis=1), rtol=1e-5, atol=1e-6)

@@ -1,0 +1,45 @@
+"""Overlapping frames of a wave, by reshaping and shifted slices: no gather, no convolution."""
+
+import jax
+import jax.numpy as jnp
+
+Array = jax.Array
+
+
+def frames(wave: Array, *, width: int, hop: int, count: int) -> Array:
+    """`count` frames of `width` samples, one every `hop` samples, from the start of the wave.
+
+    Args:
+      wave: `[T]`. Where the last frames reach beyond it they hold zeros.
+      width: samples in a frame.
+      hop: samples from one frame to the next.
+      count: how many frames.
+
+    Returns:
+      `[count, width]`.
+    """
+    across = -(-width // hop)
+    rows = across + max(count - 1, 0)
+    used = wave[: rows * hop]
+    by_hop = jnp.pad(used, (0, rows * hop - used.shape[0])).reshape(rows, hop)
+    parts = [by_hop[i : i + count, : min(hop, width - i * hop)] for i in range(across)]
+    return jnp.concatenate(parts, axis=1)
+
+
+def overlap_add(parts: Array, *, hop: int) -> Array:
+    """The sum of frames laid `hop` samples apart: the transpose of `frames`.
+
+    Args:
+      parts: `[count, width]`.
+      hop: samples from one frame to the next.
+
+    Returns:
+      `[(count - 1) * hop + width]`, or `[0]` where there is no frame.
+    """
+    count, width = parts.shape
+    if count == 0:
+        return jnp.zeros((0,), parts.dtype)
+    across = -(-width // hop)
+    padded = jnp.pad(parts, ((0, 0), (0, across * hop - width))).reshape(count, across, hop)
+    total = sum(jnp.pad(padded[:, i], ((i, across - 1 - i), (0, 0))) for i in range(across))
+    return total.reshape(-1)[: (count - 1) * hop + width]
