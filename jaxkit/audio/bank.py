@@ -15,6 +15,7 @@ Array = jax.Array
 FULL_SCALE = 32768
 STORES = ("float32", "int16")
 MOST_SAMPLES = 2**31 - 1
+CHUNK = 4096
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -22,7 +23,8 @@ class Bank:
     """Sounds laid end to end. Make one with `Bank.from_waves`; ops such as `add_noise` draw members of it.
 
     Attributes:
-      samples: `[N]` float32 in [-1, 1], or int16, on the host.
+      samples: `[N]` float32 in [-1, 1], or int16, on the host. Each member is followed by the first `CHUNK` samples of
+        its repetition: a chunk that starts within a member is one slice, and reading needs no gather of samples.
       starts: `[M]` int32, where each member starts in `samples`.
       lengths: `[M]` int32, how many samples each member has.
       direct: `[M]` int32, the place of a member's largest magnitude: of an impulse response, the direct path.
@@ -62,11 +64,12 @@ class Bank:
         names = _names(names, len(waves))
         stored = [_stored(wave, name, store) for wave, name in zip(waves, names, strict=True)]
         lengths = np.array([len(wave) for wave in stored])
-        if lengths.sum() > MOST_SAMPLES:
+        if (lengths + CHUNK).sum() > MOST_SAMPLES:
             raise ValueError(f"a bank holds at most 2**31 - 1 samples, got {lengths.sum()}; make several")
         direct = np.array([np.argmax(np.abs(wave.astype(np.float32))) for wave in stored], np.int32)
-        starts = np.cumsum(lengths) - lengths
-        return cls(np.concatenate(stored), starts.astype(np.int32), lengths.astype(np.int32), direct, rate, names)
+        starts = np.cumsum(lengths + CHUNK) - lengths - CHUNK
+        samples = np.concatenate([part for wave in stored for part in (wave, np.resize(wave, CHUNK))])
+        return cls(samples, starts.astype(np.int32), lengths.astype(np.int32), direct, rate, names)
 
     def __len__(self) -> int:
         """How many members there are."""
@@ -76,7 +79,7 @@ class Bank:
         """A member `[T]` as float32, on the host."""
         start = self.starts[member]
         part = self.samples[start : start + self.lengths[member]]
-        return (part / np.float32(FULL_SCALE)).astype(np.float32) if part.dtype == np.int16 else part
+        return part / np.float32(FULL_SCALE) if part.dtype == np.int16 else part
 
     @functools.cached_property
     def held(self) -> Array:
@@ -92,15 +95,13 @@ class Bank:
         """The place of a member's largest magnitude, an int32 scalar; `member` may be traced."""
         return jnp.asarray(self.direct)[member]
 
-    def at(self, member: Array, places: Array) -> Array:
-        """Samples of a member as float32, at places `[T]` int32 that lie within it; both may be traced."""
-        values = self.held.at[jnp.asarray(self.starts)[member] + places].get(mode="promise_in_bounds")
-        return as_float(values)
-
-
-def as_float(values: Array) -> Array:
-    """Stored samples as float32 in [-1, 1]."""
-    return values if values.dtype == jnp.float32 else values.astype(jnp.float32) * jnp.float32(1.0 / FULL_SCALE)
+    def read(self, member: Array, start: Array | int, count: int) -> Array:
+        """`count` samples `[count]` float32 of a member that repeats, from sample `start` on; both may be traced."""
+        chunks = CHUNK * jnp.arange(-(-count // CHUNK), dtype=jnp.int32)
+        places = jnp.asarray(self.starts)[member] + (start + chunks) % self.length(member)
+        held = self.held
+        parts = jax.vmap(lambda place: jax.lax.dynamic_slice(held, (place,), (CHUNK,)))(places)
+        return _as_float(parts.reshape(-1)[:count])
 
 
 def check_bank(where: str, bank: Any) -> Bank:
@@ -147,3 +148,7 @@ def _stored(wave: np.ndarray, name: str, store: str) -> np.ndarray:
     if np.abs(wave).max() > 1.0:
         raise ValueError(f"{name} exceeds full scale ({np.abs(wave).max():g}); scale it, or store float32")
     return np.clip(np.rint(wave.astype(np.float64) * FULL_SCALE), -FULL_SCALE, FULL_SCALE - 1).astype(np.int16)
+
+
+def _as_float(values: Array) -> Array:
+    return values if values.dtype == jnp.float32 else values.astype(jnp.float32) * jnp.float32(1.0 / FULL_SCALE)

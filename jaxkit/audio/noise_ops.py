@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.audio.bank import Bank, check_bank, check_rates
-from jaxkit.audio.extent import length, silenced
-from jaxkit.audio.level import decibels, norm, peak
+from jaxkit.audio.extent import inside, length, silenced
+from jaxkit.audio.level import decibels, norm
+from jaxkit.boundary import in_turn
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, interval
 from jaxkit.records import Clip
@@ -66,8 +67,6 @@ def mixed(wave: Array, noise: Array, snr_db: Array) -> Array:
 
     Where one of them is silent the wave comes back as it is.
     """
-    top = peak(noise)
-    noise = noise / top
     loudness = norm(noise)
     silent = loudness == 0.0
     factor = norm(wave) / jnp.where(silent, 1.0, loudness) * decibels(-snr_db)
@@ -76,16 +75,13 @@ def mixed(wave: Array, noise: Array, snr_db: Array) -> Array:
 
 def _mixed(bank: Bank, params: Params, clip: Clip) -> Clip:
     check_rates(bank, clip.rate)
-    clip = silenced(clip)
-    noise = _stretch(bank, params, clip)
+    return in_turn(lambda params, clip: _with_noise(bank, params, clip), params, clip)
+
+
+def _with_noise(bank: Bank, params: Params, clip: Clip) -> Clip:
+    clip, member = silenced(clip), params["member"]
+    start = first_sample(params["offset"], length(clip), bank.length(member))
+    noise = bank.read(member, start, clip.wave.shape[0])
+    noise = noise if clip.length is None else jnp.where(inside(clip), noise, 0.0)
     wave = mixed(clip.wave.astype(jnp.float32), noise, params["snr_db"])
     return clip.replace(wave=wave.astype(clip.wave.dtype))
-
-
-def _stretch(bank: Bank, params: Params, clip: Clip) -> Array:
-    """The noise `[T]` that the params mean, zero beyond the length of the clip."""
-    member, size = params["member"], bank.length(params["member"])
-    start = first_sample(params["offset"], length(clip), size)
-    steps = jnp.arange(clip.wave.shape[0], dtype=jnp.int32)
-    noise = bank.at(member, (start + steps) % size)
-    return noise if clip.length is None else jnp.where(steps < clip.length, noise, 0.0)

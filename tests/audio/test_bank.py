@@ -21,15 +21,23 @@ def test_members_come_back_as_they_were(store, step):
         got = bank.wave(member)
         assert got.dtype == np.float32
         np.testing.assert_allclose(got, expected, atol=2 * step)
-        at = jax.jit(lambda m, places: bank.at(m, places))(member, jnp.arange(len(wave)))
-        np.testing.assert_array_equal(at, got, strict=True)
+        np.testing.assert_array_equal(bank.read(jnp.int32(member), 0, len(wave)), got, strict=True)
         assert int(bank.length(jnp.int32(member))) == len(wave)
+
+
+@pytest.mark.parametrize("size, start", [(1, 0), (3, 2), (4095, 17), (4096, 4095), (9000, 8999), (20000, 15000)])
+def test_reading_repeats_a_member(rng, size, start):
+    wave = rng.normal(0, 0.1, size).astype(np.float32)
+    bank = Bank.from_waves([WAVES[0], wave, WAVES[1]])
+    read = jax.jit(lambda member, start: bank.read(member, start, 10000))
+    expected = [wave[(start + i) % size] for i in range(10000)]
+    np.testing.assert_array_equal(read(jnp.int32(1), jnp.int32(start)), expected)
 
 
 def test_int16_is_kept_exactly_in_either_store(rng):
     wave = rng.integers(-32768, 32768, 100).astype(np.int16)
     banks = [Bank.from_waves([wave], store=store) for store in ("int16", "float32")]
-    np.testing.assert_array_equal(banks[0].samples, wave)
+    np.testing.assert_array_equal(banks[0].samples[:100], wave)
     np.testing.assert_array_equal(banks[0].wave(0), banks[1].wave(0))
 
 
