@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.audio.extent import length, silenced
-from jaxkit.audio.levels import relative_powers
+from jaxkit.audio.frame_power import relative_powers
 from jaxkit.audio.slide import slid
 from jaxkit.ranges import interval
 from jaxkit.records import Clip
