@@ -37,6 +37,18 @@ def power(frames: Array, n_fft: int) -> Array:
     return real * real + imag * imag
 
 
+def frames_of_spectrum(real: Array, imag: Array, n_fft: int) -> Array:
+    """The inverse of `spectrum`: real frames `[..., n_fft]`, by the same two forms.
+
+    Args:
+      real: `[..., n_fft // 2 + 1]` float32.
+      imag: likewise; what it holds at 0 Hz, and at half the rate for an even `n_fft`, is not read.
+      n_fft: length of the transform.
+    """
+    fast, product = (functools.partial(form, n_fft=n_fft) for form in (fast_frames, product_frames))
+    return jax.lax.platform_dependent(real, imag, cpu=fast, default=product)
+
+
 def fast_spectrum(frames: Array, *, n_fft: int) -> tuple[Array, Array]:
     """What `spectrum` returns, by a fast Fourier transform."""
     whole = jnp.fft.rfft(frames, n=n_fft)
@@ -48,6 +60,21 @@ def product_spectrum(frames: Array, *, n_fft: int) -> tuple[Array, Array]:
     waves = _waves(frames.shape[-1], n_fft)
     both = jnp.matmul(frames, waves.astype(frames.dtype), precision=jax.lax.Precision.HIGHEST)
     return both[..., : n_fft // 2 + 1], both[..., n_fft // 2 + 1 :]
+
+
+def fast_frames(real: Array, imag: Array, *, n_fft: int) -> Array:
+    """What `frames_of_spectrum` returns, by a fast Fourier transform."""
+    return jnp.fft.irfft(jax.lax.complex(real, imag), n=n_fft)
+
+
+def product_frames(real: Array, imag: Array, *, n_fft: int) -> Array:
+    """What `frames_of_spectrum` returns, by a product with cosines and sines."""
+    once = [0, n_fft // 2] if n_fft % 2 == 0 else [0]
+    weights = np.full(n_fft // 2 + 1, 2.0 / n_fft)
+    weights[once] = 1.0 / n_fft
+    waves = (_waves(n_fft, n_fft) * np.tile(weights, 2)).T.astype(real.dtype)
+    both = jnp.concatenate([real, imag], axis=-1)
+    return jnp.matmul(both, waves, precision=jax.lax.Precision.HIGHEST)
 
 
 @functools.cache

@@ -1,0 +1,145 @@
+"""Frames of a clip and what filters see in their power spectra: the common middle of the mel presets."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxkit.audio.dft import power
+from jaxkit.audio.edges import MODES, with_edges
+from jaxkit.audio.extent import length, silenced
+from jaxkit.audio.frames import frames
+from jaxkit.audio.mel import mel_product
+from jaxkit.audio.windows import window
+from jaxkit.ranges import one_of_names
+from jaxkit.records import Clip, Features
+
+Array = jax.Array
+# More frames than this are worked on in parts: the memory of a long clip stays small.
+MOST_FRAMES = 4096
+
+
+class Layout(NamedTuple):
+    """How a wave is cut into frames.
+
+    Attributes:
+      width: samples in a window.
+      hop: samples from one frame to the next.
+      n_fft: length of the Fourier transform, at least `width`. The window lies in its middle.
+      window: name of the window.
+      periodic: the kind of window.
+      center: whether frame `i` has its middle at sample `i * hop`; else it begins there.
+      pad_mode: what centred frames see beyond the ends of the clip: `reflect`, `constant` or `edge`.
+    """
+
+    width: int = 400
+    hop: int = 160
+    n_fft: int = 400
+    window: str = "hann"
+    periodic: bool = True
+    center: bool = True
+    pad_mode: str = "reflect"
+
+
+def check_layout(layout: Layout) -> None:
+    """Refuses frames that cannot be.
+
+    Raises:
+      ValueError: if a size is no positive int, the window does not fit into the transform, or a name is unknown.
+    """
+    for name, value in (("width", layout.width), ("hop", layout.hop), ("n_fft", layout.n_fft)):
+        if type(value) is not int or value < 1:
+            raise ValueError(f"{name} is a number of samples of at least 1, got {value!r}")
+    if layout.width > layout.n_fft:
+        raise ValueError(f"a window of {layout.width} samples does not fit into n_fft={layout.n_fft}; raise n_fft")
+    one_of_names("pad_mode", layout.pad_mode, MODES)
+
+
+def frame_count(samples: int | Array, layout: Layout) -> int | Array:
+    """How many frames a clip of `samples` has: `1 + samples // hop` for centred frames, as `torch.stft` counts.
+
+    Otherwise only frames that lie inside the clip count. An empty clip has none.
+    """
+    seen = samples + 2 * (layout.n_fft // 2) if layout.center else samples
+    count = (seen - layout.n_fft) // layout.hop + 1
+    if isinstance(samples, int):
+        return max(count, 0) if samples else 0
+    return jnp.where(samples > 0, jnp.maximum(count, 0), 0).astype(jnp.int32)
+
+
+def edged(clip: Clip, layout: Layout) -> Array:
+    """The wave as frames see it: silent beyond its length, in float32 at least, with edges where they are centred."""
+    clip = silenced(clip)
+    if clip.wave.dtype.itemsize < 4:
+        clip = clip.replace(wave=clip.wave.astype(jnp.float32))
+    half = layout.n_fft // 2 if layout.center else 0
+    return with_edges(clip, before=half, after=half, mode=layout.pad_mode)
+
+
+def filtered(wave: Array, filters: np.ndarray, layout: Layout, *, count: int, exponent: float = 2.0) -> Array:
+    """What filters see in the spectra of the first `count` frames.
+
+    Args:
+      wave: from `edged`.
+      filters: `[n_fft // 2 + 1, bands]`.
+      layout: of the frames.
+      count: how many frames.
+      exponent: 2 for the power, 1 for the magnitude of a spectrum.
+
+    Returns:
+      `[count, bands]`.
+    """
+    weights = window(layout.window, layout.width, periodic=layout.periodic).astype(wave.dtype)
+    # Zeros to the left of a window change the phase of a spectrum only.
+    wave = wave[(layout.n_fft - layout.width) // 2 :]
+
+    def bands(part: Array) -> Array:
+        return mel_product(_raised(power(part * weights[None], layout.n_fft), exponent), filters)
+
+    return in_parts(bands, wave, width=layout.width, hop=layout.hop, count=count)
+
+
+def in_parts(function: Callable[[Array], Array], wave: Array, *, width: int, hop: int, count: int) -> Array:
+    """`function` of the frames of a wave, `[n, width]` to `[n, K]`; many frames are taken in equal parts."""
+    parts = max(-(-count // MOST_FRAMES), 1)
+    if parts == 1:
+        return function(frames(wave, width=width, hop=hop, count=count))
+    each = -(-count // parts)
+    wave = jnp.pad(wave, (0, max((parts * each - 1) * hop + width - wave.shape[0], 0)))
+
+    def part(index: Array) -> Array:
+        piece = jax.lax.dynamic_slice(wave, (index * (each * hop),), ((each - 1) * hop + width,))
+        return function(frames(piece, width=width, hop=hop, count=each))
+
+    rows = jax.lax.map(part, jnp.arange(parts, dtype=jnp.int32))
+    return rows.reshape(parts * each, -1)[:count]
+
+
+def masked(values: Array, count: int | Array, clip: Clip) -> Features:
+    """Features of which `count` frames are valid; the others are set to zero."""
+    if clip.length is None:
+        return Features(values, None)
+    kept = jnp.where(valid(values, count), values, jnp.zeros((), values.dtype))
+    return Features(kept, jnp.asarray(count, jnp.int32))
+
+
+def valid(values: Array, count: int | Array) -> Array:
+    """`[frames, 1]` bool: which frames of `values` are among the first `count`."""
+    return (jnp.arange(values.shape[0], dtype=jnp.int32) < count)[:, None]
+
+
+def mel_frames(clip: Clip, filters: np.ndarray, layout: Layout, *, exponent: float = 2.0) -> Features:
+    """What filters see in the spectra of all frames of a clip; see `filtered`."""
+    count = frame_count(clip.wave.shape[0], layout)
+    values = filtered(edged(clip, layout), filters, layout, count=count, exponent=exponent)
+    return masked(values, frame_count(length(clip), layout), clip)
+
+
+def _raised(powers: Array, exponent: float) -> Array:
+    """Powers of magnitudes from squared magnitudes, with a derivative of zero at zero."""
+    if exponent == 2.0:
+        return powers
+    sound = powers > 0
+    return jnp.where(sound, jnp.where(sound, powers, 1) ** (exponent / 2.0), 0)
