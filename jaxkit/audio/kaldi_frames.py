@@ -148,6 +148,6 @@ def prepared(frames: Array, framing: Framing) -> tuple[Array, Array]:
     raw = frames - frames.mean(axis=1, keepdims=True) if framing.remove_dc else frames
     weights = jnp.asarray(window(framing.window, frames.shape[1], periodic=False), jnp.float32)
     share = number("preemphasis", framing.preemphasis)
-    # The first sample loses a share of itself. Neighbours are alike: their difference is exact, `share * before` is not.
+    # The first sample loses a share of itself. The difference of neighbours is exact, `share * before` would not be.
     before = jnp.concatenate([raw[:, :1], raw[:, :-1]], axis=1)
-    return ((raw - before) * share + raw * (1.0 - share)) * weights, raw
+    return ((raw - before) * share + raw * (1.0 - share)) * weights[None], raw
