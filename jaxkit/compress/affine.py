@@ -25,14 +25,14 @@ def exact_divide(x: Array, scale: Array) -> Array:
 
 
 def quantize(
-    x: Array, scale: Array, zero_point: Array | int = 0, *, dtype: object = jnp.int8, axis: int | None = None
+    x: Array, scale: Array, zero_point: Array | int, *, dtype: object = jnp.int8, axis: int | None = None
 ) -> Array:
     """Integers of real values: ONNX `QuantizeLinear`, TFLite `QUANTIZE`.
 
     Args:
       x: float32.
       scale: positive float32 scalar, or `[x.shape[axis]]`.
-      zero_point: integer of the same shape as `scale`, or 0.
+      zero_point: integer, one or of the shape of `scale`.
       dtype: int8, uint8, int16 or int32.
       axis: which axis of `x` the scales belong to. None: one scale for all.
 
@@ -46,13 +46,13 @@ def quantize(
     return jnp.clip(shifted, info.min, info.max).astype(dtype)
 
 
-def dequantize(values: Array, scale: Array, zero_point: Array | int = 0, *, axis: int | None = None) -> Array:
+def dequantize(values: Array, scale: Array, zero_point: Array | int, *, axis: int | None = None) -> Array:
     """Real values of integers: ONNX `DequantizeLinear`, TFLite `DEQUANTIZE`.
 
     Args:
       values: integers.
       scale: positive float32 scalar, or `[values.shape[axis]]`.
-      zero_point: integer of the same shape as `scale`, or 0.
+      zero_point: integer, one or of the shape of `scale`.
       axis: which axis of `values` the scales belong to. None: one scale for all.
 
     Returns:
@@ -62,7 +62,7 @@ def dequantize(values: Array, scale: Array, zero_point: Array | int = 0, *, axis
     return (values.astype(jnp.int32) - offset).astype(jnp.float32) * along(scale, values.ndim, axis)
 
 
-def requantize(total: Array, multiplier: Array, zero_point: Array | int = 0, *, dtype: object = jnp.int8) -> Array:
+def requantize(total: Array, multiplier: Array, zero_point: Array | int, *, dtype: object = jnp.int8) -> Array:
     """Integers of another scale from int32 sums, as ONNX Runtime and XNNPACK compute them: one float32 product.
 
     Args:

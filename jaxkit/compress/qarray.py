@@ -109,7 +109,7 @@ def spread(scale: Array, shape: tuple[int, ...]) -> Array:
 
 
 def packed(values: Array) -> Array:
-    """int8 in [-8, 7] `[..., n]` as uint8 `[..., ceil(n / 2)]`, the first of a pair in the low half."""
+    """Values in [-8, 7], int8 `[..., n]`, as uint8 `[..., ceil(n / 2)]`, the first of a pair in the low half."""
     odd = values.shape[-1] % 2
     pairs = jnp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, odd)]).reshape(*values.shape[:-1], -1, 2)
     halves = pairs.astype(jnp.uint8) & 15

@@ -70,4 +70,4 @@ def test_sums_become_integers_by_one_product(rng):
 
 def test_what_does_not_fit_saturates():
     x = jnp.asarray([-1e30, -128.6, 127.5, 1e30, 0.5, 1.5, -0.5])
-    np.testing.assert_array_equal(quantize(x, jnp.float32(1.0)), [-128, -128, 127, 127, 0, 2, 0])
+    np.testing.assert_array_equal(quantize(x, jnp.float32(1.0), 0), [-128, -128, 127, 127, 0, 2, 0])
