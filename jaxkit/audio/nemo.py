@@ -5,9 +5,9 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from jaxkit.audio.extent import check, inside, length, silenced
+from jaxkit.audio.extent import check, inside, length
 from jaxkit.audio.mel import mel_filters
-from jaxkit.audio.spectrogram import Layout, check_layout, edged, filtered, masked, valid
+from jaxkit.audio.spectrogram import Layout, check_layout, edged, filtered, masked, precise, valid
 from jaxkit.boundary import in_turn
 from jaxkit.ranges import flag, number
 from jaxkit.records import Clip, Features
@@ -86,17 +86,20 @@ def _count(samples: int | Array, layout: Layout, more: int) -> int | Array:
 
 def _emphasised(clip: Clip, share: float) -> Clip:
     """The clip less a share of the sample before; the clip's first sample stays."""
-    wave = silenced(clip).wave
+    clip = precise(clip)
+    wave = clip.wave
     before = jnp.concatenate([jnp.zeros_like(wave[:1]), wave[:-1]])
     return clip.replace(wave=jnp.where(inside(clip), wave - share * before, 0))
 
 
 def _normalised(values: Array, count: int | Array) -> Array:
     """Every column with the mean 0 and the deviation 1 over its first `count` rows."""
-    rows = valid(values, count)
-    mean = jnp.where(rows, values, 0).sum(axis=0, keepdims=True) / jnp.maximum(count, 1)
+    rows, size = valid(values, count), jnp.asarray(count, values.dtype)
+    # From the first frame on, so that what never changes, such as silence, is zero and not what rounding leaves of it.
+    values = values - values[:1]
+    mean = jnp.where(rows, values, 0).sum(axis=0, keepdims=True) / jnp.maximum(size, 1)
     away = jnp.where(rows, values - mean, 0)
-    variance = (away * away).sum(axis=0, keepdims=True) / jnp.maximum(count - 1, 1)
+    variance = (away * away).sum(axis=0, keepdims=True) / jnp.maximum(size - 1, 1)
     varies = variance > 0
     deviation = jnp.where(varies, jnp.sqrt(jnp.where(varies, variance, 1)), 0)
     return away / (deviation + LEAST_SPREAD)

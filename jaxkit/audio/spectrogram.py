@@ -69,11 +69,15 @@ def frame_count(samples: int | Array, layout: Layout) -> int | Array:
     return jnp.where(samples > 0, jnp.maximum(count, 0), 0).astype(jnp.int32)
 
 
-def edged(clip: Clip, layout: Layout) -> Array:
-    """The wave as frames see it: silent beyond its length, in float32 at least, with edges where they are centred."""
+def precise(clip: Clip) -> Clip:
+    """The clip, silent beyond its length, in float32 if it comes in half precision."""
     clip = silenced(clip)
-    if clip.wave.dtype.itemsize < 4:
-        clip = clip.replace(wave=clip.wave.astype(jnp.float32))
+    return clip if clip.wave.dtype.itemsize >= 4 else clip.replace(wave=clip.wave.astype(jnp.float32))
+
+
+def edged(clip: Clip, layout: Layout) -> Array:
+    """The wave as frames see it: in float32, silent beyond its length, with edges where the frames are centred."""
+    clip = precise(clip)
     half = layout.n_fft // 2 if layout.center else 0
     return with_edges(clip, before=half, after=half, mode=layout.pad_mode)
 
