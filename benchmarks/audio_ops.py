@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.audio_clips import RATE, noises, responses
@@ -57,6 +59,17 @@ def in_rooms() -> Op:
     return audio.reverb(bank=audio.Bank.from_waves(responses(), rate=RATE))
 
 
+def rooms() -> Callable:
+    """A room of 3 to 8 metres for each member: the responses alone."""
+
+    def simulated(key: jax.Array, ids: jax.Array, clips: Clip) -> jax.Array:
+        size, source, microphone = jnp.moveaxis(jax.random.uniform(key, (len(ids), 3, 3)), 1, 0)
+        size = 3.0 + 5.0 * size
+        return jax.vmap(lambda *where: audio.simulate_rir(*where, t60=0.4))(size, source * size, microphone * size)
+
+    return simulated
+
+
 def resampled(rate: int, goal: float | None = 1.0) -> Subject:
     return Subject(settled("resample", rate=RATE), {} if goal is None else {SOXR: goal}, rate)
 
@@ -68,6 +81,8 @@ SUBJECTS = {
     "kaldi_mfcc": Subject(settled("kaldi_mfcc"), {KALDI: 8.0}),
     "nemo_log_mel": Subject(settled("nemo_log_mel"), {TORCH: 2.5}),
     "seamless_fbank": Subject(settled("seamless_fbank")),
+    "ast_fbank": Subject(settled("ast_fbank")),
+    "speech2text_fbank": Subject(settled("speech2text_fbank")),
     "wav2vec2_norm": Subject(settled("wav2vec2_norm")),
     "librosa_mel": Subject(settled("librosa_mel")),
     "torchaudio_mel": Subject(settled("torchaudio_mel"), {TORCH: 2.5}),
@@ -92,6 +107,7 @@ SUBJECTS = {
     "coloured_noise": Subject(made("coloured_noise", snr_db=(5.0, 20.0)), AUGMENTATION),
     "reverb": Subject(in_rooms, AUGMENTATION),
     "room_reverb": Subject(made("room_reverb")),
+    "simulate_rir": Subject(rooms, of="batch"),
     "low_pass": Subject(made("low_pass")),
     "high_pass": Subject(made("high_pass")),
     "band_pass": Subject(made("band_pass")),
@@ -102,6 +118,7 @@ SUBJECTS = {
     "normalize_loudness": Subject(made("normalize_loudness")),
     "telephone": Subject(made("telephone")),
     "mu_law": Subject(made("mu_law")),
+    "a_law": Subject(made("a_law")),
     "bit_crush": Subject(made("bit_crush")),
     "clip": Subject(made("clip")),
     "gain": Subject(made("gain")),

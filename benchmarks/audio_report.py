@@ -38,6 +38,13 @@ def time_cell(row: Row, side: str) -> str:
     return f"{median:.1f} ({low:.1f}-{high:.1f})"
 
 
+def line(row: Row) -> str:
+    """What is printed as soon as a row is measured."""
+    found = [f"{value.value:.2f} x {peer}" for peer, value in row.ratios.items()]
+    own = row.error or f"{row.times[JAXKIT].median:.1f} ms"
+    return ", ".join([f"{row.op}, {row.size}: {own}", *found])
+
+
 def tables(rows: Sequence[Row]) -> dict[str, tuple[Sequence[str], list]]:
     """Title to head and body of each table that has rows."""
     timed = [row for row in rows if not row.error]

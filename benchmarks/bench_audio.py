@@ -81,7 +81,9 @@ def rows(given: argparse.Namespace, console: Console, folder: Path) -> Iterator[
     with workers() as team, Progress(console=console, transient=True) as progress:
         cases = [(name, size) for name in given.only for size in given.sizes]
         for name, size in progress.track(cases, description="measuring"):
-            yield measure(name, size, plan=plan, bench=Bench(folder, team))
+            row = measure(name, size, plan=plan, bench=Bench(folder, team))
+            console.print(report.line(row))
+            yield row
 
 
 def about(given: argparse.Namespace, seconds: float) -> dict[str, object]:

@@ -64,7 +64,7 @@ def librosa_whisper(rate: int) -> One:
 
 
 def librosa_mel(rate: int) -> One:
-    return lambda wave: librosa.power_to_db(librosa.feature.melspectrogram(y=wave, sr=rate))
+    return lambda wave: librosa.feature.melspectrogram(y=wave, sr=rate, pad_mode="constant")
 
 
 def librosa_there_and_back(rate: int) -> One:

@@ -74,18 +74,28 @@ def workers() -> Iterator[Team]:
             segment.unlink()
 
 
-def threads(name: str, waves: np.ndarray, folder: Path) -> Callable[[], list]:
+def threads(name: str, waves: np.ndarray, folder: Path) -> Callable[[], np.ndarray]:
     """A call that makes the batch in two threads."""
-    parts = np.array_split(waves, WORKERS)
+    out = np.empty_like(waves)
+    parts, targets = np.array_split(waves, WORKERS), np.array_split(out, WORKERS)
     transforms = [PEERS[name](folder) for _ in parts]
     pool = ThreadPoolExecutor(WORKERS)
-    return lambda: list(pool.map(transformed, transforms, parts))
+
+    def run() -> np.ndarray:
+        list(pool.map(write, transforms, parts, targets))
+        return out
+
+    return run
 
 
-def transformed(transform: Callable, waves: np.ndarray) -> list[np.ndarray]:
+def write(transform: Callable, waves: np.ndarray, out: np.ndarray) -> None:
+    """Transforms clips one after the other, into their rows; what is longer than a row is cut."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [transform(samples=wave, sample_rate=RATE) for wave in waves]
+        for wave, row in zip(waves, out, strict=True):
+            result = transform(samples=wave, sample_rate=RATE)
+            kept = min(len(result), len(row))
+            row[:kept] = result[:kept]
 
 
 def processes(name: str, size: str, count: int, folder: Path, team: Team) -> Callable[[], None]:
@@ -112,9 +122,7 @@ def fill(name: str, size: str, shape: tuple, rows: tuple[int, int], folder: str,
     transform, waves = prepared(name, folder), batch(size)[first : first + count]
     memory = shared_memory.SharedMemory(name=segment)
     out = np.ndarray(shape, np.float32, memory.buf)
-    for row, result in enumerate(transformed(transform, waves), first):
-        kept = min(len(result), shape[1])
-        out[row, :kept] = result[:kept]
+    write(transform, waves, out[first : first + count])
     del out
     memory.close()
 

@@ -6,6 +6,7 @@ log-mel presets, unfolded frames for Kaldi's, a strided convolution with the win
 """
 
 import math
+import warnings
 from collections.abc import Callable
 
 import librosa
@@ -26,15 +27,17 @@ def mel_of(waves: Tensor, *, n_fft: int, hop: int, filters: Tensor, window: Tens
 
 
 def slaney(n_fft: int, n_mels: int, **settings) -> Tensor:
-    return torch.from_numpy(librosa.filters.mel(sr=RATE, n_fft=n_fft, n_mels=n_mels, **settings))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torchaudio's defaults leave filters empty.
+        return torch.from_numpy(librosa.filters.mel(sr=RATE, n_fft=n_fft, n_mels=n_mels, **settings))
 
 
 def whisper(n_mels: int) -> Callable[[Tensor], Tensor]:
     filters, window = slaney(400, n_mels), torch.hann_window(400)
 
     def run(waves: Tensor) -> Tensor:
-        mel = mel_of(waves, n_fft=400, hop=HOP, filters=filters, window=window)[..., :-1]
-        level = mel.clamp(min=1e-10).log10()
+        power = mel_of(waves, n_fft=400, hop=HOP, filters=filters, window=window)[..., :-1]
+        level = power.clamp(min=1e-10).log10()
         level = torch.maximum(level, level.amax((1, 2), keepdim=True) - 8.0)
         return (level + 4.0) / 4.0
 
@@ -46,30 +49,27 @@ def nemo() -> Callable[[Tensor], Tensor]:
 
     def run(waves: Tensor) -> Tensor:
         waves = torch.cat([waves[:, :1], waves[:, 1:] - 0.97 * waves[:, :-1]], 1)
-        mel = mel_of(waves, n_fft=512, hop=HOP, filters=filters, window=window, mode="constant")
-        level = (mel + 2**-24).log()
+        power = mel_of(waves, n_fft=512, hop=HOP, filters=filters, window=window, mode="constant")
+        level = (power + 2**-24).log()
         return (level - level.mean(-1, keepdim=True)) / (level.std(-1, keepdim=True) + 1e-5)
 
     return run
 
 
-def log_mel(n_fft: int, hop: int, n_mels: int, *, mode: str = "reflect", decibels: bool = False, **settings):
+def mel(n_fft: int, hop: int, n_mels: int, *, mode: str = "reflect", log: bool = False, **settings):
     filters, window = slaney(n_fft, n_mels, **settings), torch.hann_window(n_fft)
 
     def run(waves: Tensor) -> Tensor:
-        mel = mel_of(waves, n_fft=n_fft, hop=hop, filters=filters, window=window, mode=mode)
-        if not decibels:
-            return mel.clamp(min=1e-10).log()
-        level = 10.0 * mel.clamp(min=1e-10).log10()
-        return torch.maximum(level, level.amax((1, 2), keepdim=True) - 80.0)
+        power = mel_of(waves, n_fft=n_fft, hop=hop, filters=filters, window=window, mode=mode)
+        return power.clamp(min=1e-10).log() if log else power
 
     return run
 
 
 def kaldi_filters(n_mels: int) -> Tensor:
-    mel = lambda hertz: 1127.0 * np.log1p(np.asarray(hertz) / 700.0)  # noqa: E731
-    edges = np.linspace(mel(20.0), mel(RATE / 2), n_mels + 2)
-    bins = mel(np.arange(PADDED // 2 + 1) * RATE / PADDED)[:, None]
+    scale = lambda hertz: 1127.0 * np.log1p(np.asarray(hertz) / 700.0)  # noqa: E731
+    edges = np.linspace(scale(20.0), scale(RATE / 2), n_mels + 2)
+    bins = scale(np.arange(PADDED // 2 + 1) * RATE / PADDED)[:, None]
     rise = (bins - edges[:-2]) / (edges[1:-1] - edges[:-2])
     fall = (edges[2:] - bins) / (edges[2:] - edges[1:-1])
     return torch.from_numpy(np.maximum(np.minimum(rise, fall), 0).astype(np.float32))

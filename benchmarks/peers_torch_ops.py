@@ -28,7 +28,7 @@ def deltas(values: Tensor) -> Tensor:
 
 
 def stacked(values: Tensor) -> Tensor:
-    return values[:, : values.shape[1] // 4 * 4].reshape(len(values), -1, 4 * values.shape[2])
+    return values[:, : values.shape[1] // 4 * 4].reshape(len(values), -1, 4 * values.shape[2]).clone()
 
 
 def spec_augment(values: Tensor) -> Tensor:
@@ -122,9 +122,9 @@ PEERS: dict[str, dict[str, Callable[[], Run]]] = {
         "nemo_log_mel": front.nemo,
         "seamless_fbank": front.seamless,
         "wav2vec2_norm": lambda: front.wav2vec2,
-        "librosa_mel": lambda: front.log_mel(2048, 512, 128, mode="constant", decibels=True),
-        "torchaudio_mel": lambda: front.log_mel(400, 200, 128, htk=True, norm=None),
-        "espnet_log_mel": lambda: front.log_mel(512, 160, 80),
+        "librosa_mel": lambda: front.mel(2048, 512, 128, mode="constant"),
+        "torchaudio_mel": lambda: front.mel(400, 200, 128, htk=True, norm=None),
+        "espnet_log_mel": lambda: front.mel(512, 128, 80, log=True),
         "stft": lambda: front.stft,
         "istft": lambda: front.there_and_back,
         "cmvn": lambda: cmvn,

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 
 from jaxkit.audio.extent import inside, length, silenced
 from jaxkit.audio.slide import slid
+from jaxkit.boundary import in_turn
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, flag, interval
 from jaxkit.records import Clip
@@ -40,7 +41,7 @@ def shift(
         clip = silenced(clip)
         unit = jnp.asarray(length(clip), jnp.float32) if relative else jnp.float32(clip.rate)
         steps = jnp.round(drawn * unit).astype(jnp.int32)
-        return _turned(clip, steps) if wrap else _moved(clip, steps)
+        return in_turn(_turned, clip, steps) if wrap else _moved(clip, steps)
 
     return Op(lambda key, spec: draw_uniform(key, ends), apply, name="shift", neutral=True)
 

@@ -1,11 +1,14 @@
 """Silence before and after the sound, cut away."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 
 from jaxkit.audio.extent import length, silenced
 from jaxkit.audio.frame_power import relative_powers
 from jaxkit.audio.slide import slid
+from jaxkit.boundary import in_turn
 from jaxkit.ranges import interval
 from jaxkit.records import Clip
 
@@ -31,6 +34,10 @@ def trim(clip: Clip, *, top_db: float = 60.0, width: int = 2048, hop: int = 512)
       ValueError: if `top_db` is negative, or a frame is shorter than two samples, or the hop than one.
       TypeError: if the wave is not floating.
     """
+    return in_turn(functools.partial(_trimmed, top_db=top_db, width=width, hop=hop), clip)
+
+
+def _trimmed(clip: Clip, *, top_db: float, width: int, hop: int) -> Clip:
     clip = silenced(clip)
     first, last = sounding(clip, top_db=top_db, width=width, hop=hop)
     return silenced(clip.replace(wave=slid(clip.wave, first), length=last - first))

@@ -1,5 +1,6 @@
 """Where somebody speaks, by energy alone."""
 
+import functools
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from jaxkit.audio.extent import length
 from jaxkit.audio.frame_power import relative_powers
+from jaxkit.boundary import in_turn
 from jaxkit.ranges import interval
 from jaxkit.records import Clip
 
@@ -56,7 +58,8 @@ def voice_activity(
     frames = -(-clip.wave.shape[0] // hop)
     valid = -(-jnp.asarray(length(clip), jnp.int32) // hop)
     before = max(width - hop, 0) // 2
-    power = relative_powers(clip, width=width, hop=hop, before=before, count=frames)
+    powers = functools.partial(relative_powers, width=width, hop=hop, before=before, count=frames)
+    power = in_turn(powers, clip)
     score = _scores(power, valid, least_range_db)
     return hysteresis(score, on=on, off=off, min_speech=shortest, min_silence=gap, pad=margin, length=valid)
 
