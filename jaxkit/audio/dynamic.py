@@ -45,8 +45,8 @@ def resample_by(
       A clip `[capacity]` whose length is at most that.
 
     Raises:
-      TypeError: if the wave is not floating.
       ValueError: if the wave is not `[T]`, the ratios are no (low, high) within [1/64, 64], or the mode is unknown.
+      TypeError: if the wave is not floating.
     """
     clip = silenced(clip)
     low, high = interval("ratios", ratios, least=LEAST, most=MOST)

@@ -1,5 +1,6 @@
 """Changes of speed, each example its own."""
 
+import math
 from fractions import Fraction
 
 import jax
@@ -37,17 +38,19 @@ def speed(*, factor: tuple[float, float] = (0.9, 1.1), choices: tuple[float, ...
         return draw_uniform(key, ends) if choices is None else jax.random.choice(key, np.float32(choices))
 
     def apply(drawn: Array, clip: Clip) -> Clip:
-        return _played(clip, drawn, ends)
+        made = resample_by(clip, drawn, ratios=ends, capacity=capacity(clip.wave.shape[0], ends[0]))
+        return kept_at_one(drawn, clip, made)
 
     return Op(draw, apply, name="speed")
 
 
-def _played(clip: Clip, factor: Array, ends: tuple[float, float]) -> Clip:
-    clip = silenced(clip)
-    samples = clip.wave.shape[0]
-    capacity = -int(-samples // Fraction(repr(ends[0])))
-    made = resample_by(clip, factor, ratios=ends, capacity=capacity)
-    if not ends[0] <= 1.0 <= ends[1]:
-        return made
-    same = jnp.pad(clip.wave, (0, capacity - samples))
+def capacity(samples: int, low: float) -> int:
+    """`ceil(samples / low)` for the decimal number that `low` is written as."""
+    return math.ceil(samples / Fraction(repr(low)))
+
+
+def kept_at_one(factor: Array, clip: Clip, made: Clip) -> Clip:
+    """`made`, or where the factor of the speed is exactly 1 the clip itself, padded or cut to the size of `made`."""
+    wave = silenced(clip).wave[: made.wave.shape[0]]
+    same = jnp.pad(wave, (0, made.wave.shape[0] - wave.shape[0]))
     return made.replace(wave=jnp.where(factor == 1.0, same, made.wave))
