@@ -14,7 +14,7 @@ LINEAR_HZ = 200.0 / 3.0
 BREAK_HZ = 1000.0
 BREAK_MEL = BREAK_HZ / LINEAR_HZ
 LOG_STEP = np.log(6.4) / 27.0
-BLOCK_FILTERS = 16
+MOST_FILTERS = 40
 
 
 def mel_filters(
@@ -89,8 +89,7 @@ def mel_product(spectrum: Array, filters: np.ndarray) -> Array:
       `[..., n_mels]`.
     """
     parts = []
-    for first in range(0, filters.shape[1], BLOCK_FILTERS):
-        block = filters[:, first : first + BLOCK_FILTERS]
+    for block in np.array_split(filters, -(-filters.shape[1] // MOST_FILTERS), axis=1):
         read = np.flatnonzero(block.any(axis=1))
         start, stop = (read[0], read[-1] + 1) if read.size else (0, 1)
         weights = block[start:stop].astype(spectrum.dtype)
