@@ -1,13 +1,18 @@
-"""Networks made smaller: arrays of small integers and their arithmetic."""
+"""Networks made smaller: their graphs, arrays of small integers, and the arithmetic of those."""
 
 from jaxkit.compress.affine import dequantize, exact_divide, quantize, requantize
+from jaxkit.compress.graph import Graph, Node
 from jaxkit.compress.qarray import QArray, quantize_array
+from jaxkit.compress.trace import trace
 
 __all__ = [
+    "Graph",
+    "Node",
     "QArray",
     "dequantize",
     "exact_divide",
     "quantize",
     "quantize_array",
     "requantize",
+    "trace",
 ]
