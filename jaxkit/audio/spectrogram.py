@@ -12,7 +12,7 @@ from jaxkit.audio.edges import MODES, with_edges
 from jaxkit.audio.extent import length, silenced
 from jaxkit.audio.frames import frames
 from jaxkit.audio.mel import mel_product
-from jaxkit.audio.windows import window
+from jaxkit.audio.windows import SHAPES, window
 from jaxkit.ranges import one_of_names
 from jaxkit.records import Clip, Features
 
@@ -54,6 +54,7 @@ def check_layout(layout: Layout) -> None:
             raise ValueError(f"{name} is a number of samples of at least 1, got {value!r}")
     if layout.width > layout.n_fft:
         raise ValueError(f"a window of {layout.width} samples does not fit into n_fft={layout.n_fft}; raise n_fft")
+    one_of_names("window", layout.window, tuple(SHAPES))
     one_of_names("pad_mode", layout.pad_mode, MODES)
 
 

@@ -1,10 +1,11 @@
-"""NeMo's features against transformers on a padded batch."""
+"""NeMo's features against transformers on a padded batch, and kaldi-native-fbank."""
 
 import functools
 import warnings
 
 import jax
 import jax.numpy as jnp
+import kaldi_native_fbank
 import librosa
 import numpy as np
 import pytest
@@ -31,6 +32,15 @@ def test_a_padded_batch_is_that_of_transformers(parakeet):
     frames = out.values.shape[1]
     np.testing.assert_array_equal(out.length, expected["attention_mask"].sum(axis=1))
     np.testing.assert_allclose(out.values, expected["input_features"][:, :frames], atol=2e-4)
+
+
+def test_kaldi_native_fbank_agrees_before_the_normalisation():
+    stream = kaldi_native_fbank.OnlineNemoFbank(kaldi_native_fbank.NemoFbankOptions())
+    stream.accept_waveform(16000, speech()[1])
+    stream.input_finished()
+    expected, _ = stream.get_frames(0, stream.num_frames_ready, True)
+    got = jax.jit(functools.partial(nemo_log_mel, normalize=False))(Clip(jnp.asarray(speech()[1])))
+    np.testing.assert_allclose(got.values, expected, atol=5e-4)
 
 
 def test_old_checkpoints_mirror_and_have_one_frame_more():
