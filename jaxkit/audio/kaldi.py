@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxkit.audio.dft import spectrum
+from jaxkit.audio.dft import power
 from jaxkit.audio.extent import check
-from jaxkit.audio.kaldi_frames import Framing, featured, prepared, sizes
+from jaxkit.audio.kaldi_frames import Framing, Prepared, featured, sizes
 from jaxkit.audio.mel import mel_filters, mel_product
 from jaxkit.ranges import number
 from jaxkit.records import Clip, Features
@@ -80,14 +80,13 @@ def kaldi_fbank(
     filters, n_fft = _filters(clip, framing, n_mels, low, high, power_of_two)
     energy = functools.partial(_log_energy, raw_energy=raw_energy, floor=number("energy_floor", energy_floor))
 
-    def values(frames):
-        windowed, raw = prepared(frames, framing)
-        mels = _mels(windowed, filters, n_fft, use_power)
+    def values(prepared):
+        mels = _mels(prepared.frames, filters, use_power)
         mels = jnp.log(jnp.maximum(mels, floor)) if log else mels
-        parts = [energy(windowed, raw), mels] if use_energy else [mels]
+        parts = [energy(prepared), mels] if use_energy else [mels]
         return jnp.concatenate(parts[::-1] if htk_compat else parts, axis=1)
 
-    return featured(clip, framing, values)
+    return featured(clip, framing, n_fft, values)
 
 
 def kaldi_mfcc(
@@ -150,15 +149,14 @@ def kaldi_mfcc(
     cosines = _cosines(n_ceps, n_mels, number("lifter", lifter), htk_compat and not use_energy)
     energy = functools.partial(_log_energy, raw_energy=raw_energy, floor=number("energy_floor", energy_floor))
 
-    def values(frames):
-        windowed, raw = prepared(frames, framing)
-        mels = jnp.log(jnp.maximum(_mels(windowed, filters, n_fft, True), EPSILON))
+    def values(prepared):
+        mels = jnp.log(jnp.maximum(_mels(prepared.frames, filters, True), EPSILON))
         cepstra = jnp.matmul(mels, cosines.astype(np.float32), precision=jax.lax.Precision.HIGHEST)
-        first = energy(windowed, raw) if use_energy else cepstra[:, :1]
+        first = energy(prepared) if use_energy else cepstra[:, :1]
         parts = [first, cepstra[:, 1:]]
         return jnp.concatenate(parts[::-1] if htk_compat else parts, axis=1)
 
-    return featured(clip, framing, values)
+    return featured(clip, framing, n_fft, values)
 
 
 def _filters(clip: Clip, framing: Framing, n_mels: int, low: float, high: float, power_of_two: bool) -> tuple:
@@ -169,21 +167,20 @@ def _filters(clip: Clip, framing: Framing, n_mels: int, low: float, high: float,
     return mel_filters(n_mels, n_fft=n_fft, rate=clip.rate, low=low, high=end, scale="kaldi"), n_fft
 
 
-def _mels(windowed: Array, filters: np.ndarray, n_fft: int, use_power: bool) -> Array:
-    real, imag = spectrum(windowed, n_fft)
-    power = real * real + imag * imag
-    return mel_product(power if use_power else _root(power), filters)
+def _mels(frames: Array, filters: np.ndarray, use_power: bool) -> Array:
+    squares = power(frames, frames.shape[1])
+    return mel_product(squares if use_power else _root(squares), filters)
 
 
-def _root(power: Array) -> Array:
+def _root(squares: Array) -> Array:
     """The square root, whose derivative at zero is taken to be zero."""
-    positive = power > 0
-    return jnp.where(positive, jnp.sqrt(jnp.where(positive, power, 1.0)), 0.0)
+    positive = squares > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, squares, 1.0)), 0.0)
 
 
-def _log_energy(windowed: Array, raw: Array, *, raw_energy: bool, floor: float) -> Array:
+def _log_energy(prepared: Prepared, *, raw_energy: bool, floor: float) -> Array:
     """`[N, 1]`."""
-    energy = jnp.square(raw if raw_energy else windowed).sum(axis=1, keepdims=True)
+    energy = prepared.raw_energy if raw_energy else jnp.square(prepared.frames).sum(axis=1, keepdims=True)
     return jnp.log(jnp.maximum(energy, max(EPSILON, floor)))
 
 

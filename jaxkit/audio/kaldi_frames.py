@@ -10,7 +10,6 @@ import numpy as np
 
 from jaxkit.audio.extent import length as extent
 from jaxkit.audio.extent import silenced
-from jaxkit.audio.frames import frames
 from jaxkit.audio.windows import window
 from jaxkit.boundary import in_turn
 from jaxkit.ranges import number, one_of_names
@@ -18,8 +17,8 @@ from jaxkit.records import Clip, Features
 
 Array = jax.Array
 SCALES = {"int16": 32768.0, "unit": 1.0}
-# So many frames and their spectra stay in the cache of one CPU core.
-CHUNK = 128
+# More frames than this are worked on in parts.
+MOST_FRAMES = 4096
 
 
 class Framing(NamedTuple):
@@ -43,6 +42,18 @@ class Framing(NamedTuple):
     remove_dc: bool = True
     snip_edges: bool = True
     input_scale: str = "int16"
+
+
+class Prepared(NamedTuple):
+    """Frames for the Fourier transform.
+
+    Attributes:
+      frames: `[N, n_fft]`, without their mean, emphasised, windowed and padded with zeros.
+      raw_energy: `[N, 1]`, the sum of squares before emphasis and window.
+    """
+
+    frames: Array
+    raw_energy: Array
 
 
 def sizes(framing: Framing, rate: int) -> tuple[int, int]:
@@ -92,62 +103,82 @@ def _folded(wave: Array, places: Array | np.ndarray, length: Array | int) -> Arr
     return wave.at[jnp.where(within < last, within, 2 * last - 1 - within)].get(mode="promise_in_bounds")
 
 
-def featured(clip: Clip, framing: Framing, function: Callable[[Array], Array]) -> Features:
+def featured(clip: Clip, framing: Framing, n_fft: int, function: Callable[[Prepared], Array]) -> Features:
     """Features of a clip, from a function of the frames of Kaldi.
 
     Args:
       clip: one clip.
       framing: which frames.
-      function: of some raw frames `[N, width]`, to their features `[N, bins]`.
+      n_fft: how long the frames become.
+      function: of some frames, to their features `[N, bins]`.
     """
     width, hop = sizes(framing, clip.rate)
-    scale = SCALES[one_of_names("input_scale", framing.input_scale, tuple(SCALES))]
     count_of = lambda samples: frame_count(samples, width=width, hop=hop, snip_edges=framing.snip_edges)  # noqa: E731
     count = count_of(clip.wave.shape[0])
+    scale = SCALES[one_of_names("input_scale", framing.input_scale, tuple(SCALES))]
     shift = 0 if framing.snip_edges else width // 2 - hop // 2
 
     def body(clip: Clip) -> Array:
         wave = silenced(clip).wave.astype(jnp.float32) * scale
         if not framing.snip_edges:
             wave = mirrored(wave, extent(clip), before=max(shift, 0), after=width)[max(-shift, 0) :]
-        values = in_chunks(function, wave, width=width, hop=hop, count=count)
+        of_part = lambda part, count: function(prepared(part, framing, width, hop, count, n_fft))  # noqa: E731
+        values = in_parts(of_part, wave, width=width, hop=hop, count=count)
         valid = jnp.arange(count) < count_of(extent(clip))
         return values if clip.length is None else jnp.where(valid[:, None], values, 0.0)
 
     return Features(in_turn(body, clip), None if clip.length is None else count_of(clip.length))
 
 
-def in_chunks(function: Callable[[Array], Array], wave: Array, *, width: int, hop: int, count: int) -> Array:
-    """`function` of the `count` frames of a wave: on a CPU of a chunk of them after the other, elsewhere of all."""
-    if count <= CHUNK:
-        return function(frames(wave, width=width, hop=hop, count=count))
-    chunks = -(-count // CHUNK)
-    span = (CHUNK - 1) * hop + width
-
-    def chunked(wave):
-        padded = jnp.pad(wave, (0, max(0, (chunks - 1) * CHUNK * hop + span - wave.shape[0])))
-        part = lambda start: jax.lax.dynamic_slice(padded, (start,), (span,))  # noqa: E731
-        of_part = lambda start: function(frames(part(start), width=width, hop=hop, count=CHUNK))  # noqa: E731
-        values = jax.lax.map(of_part, jnp.arange(chunks) * (CHUNK * hop))
-        return values.reshape(chunks * CHUNK, -1)[:count]
-
-    whole = lambda wave: function(frames(wave, width=width, hop=hop, count=count))  # noqa: E731
-    return jax.lax.platform_dependent(wave, cpu=chunked, default=whole)
+def in_parts(function: Callable[[Array, int], Array], wave: Array, *, width: int, hop: int, count: int) -> Array:
+    """`function(part, N)` of parts of a wave that hold `N` frames, one after the other: memory stays bounded."""
+    if count <= MOST_FRAMES:
+        return function(wave, count)
+    parts = -(-count // MOST_FRAMES)
+    span = (MOST_FRAMES - 1) * hop + width
+    padded = jnp.pad(wave, (0, max(0, (parts - 1) * MOST_FRAMES * hop + span - wave.shape[0])))
+    part = lambda start: function(jax.lax.dynamic_slice(padded, (start,), (span,)), MOST_FRAMES)  # noqa: E731
+    values = jax.lax.map(part, jnp.arange(parts, dtype=jnp.int32) * (MOST_FRAMES * hop))
+    return values.reshape(parts * MOST_FRAMES, -1)[:count]
 
 
-def prepared(frames: Array, framing: Framing) -> tuple[Array, Array]:
-    """Frames ready for the Fourier transform, and those that their raw energy is taken of.
+def prepared(wave: Array, framing: Framing, width: int, hop: int, count: int, n_fft: int) -> Prepared:
+    """`count` frames of a wave, without their mean, emphasised, windowed and padded.
 
-    Args:
-      frames: `[N, width]` samples.
-      framing: what is done to them.
-
-    Returns:
-      Emphasised and windowed frames, and frames without their mean, `[N, width]` each.
+    With preemphasis `c`, `x[n] - c * x[n - 1]` is `c * (x[n] - x[n - 1]) + (1 - c) * x[n]`. Neighbours are alike, so
+    nothing cancels but their difference, which is exact. Window and `c` are one weight.
     """
-    raw = frames - frames.mean(axis=1, keepdims=True) if framing.remove_dc else frames
-    weights = jnp.asarray(window(framing.window, frames.shape[1], periodic=False), jnp.float32)
+    spans = [(start, min(start + hop, width)) for start in range(0, width, hop)]
+    rows, steps = (
+        [part[i : i + count, : end - start] for i, (start, end) in enumerate(spans)]
+        for part in (_by_hop(wave, hop, count, width), _by_hop(_steps(wave), hop, count, width))
+    )
+    mean = sum(row.sum(axis=1, keepdims=True) for row in rows) / width if framing.remove_dc else 0.0
+    still, moving = _weights(framing, width)
+    frames = [
+        step * moving[None, start:end] + (row - mean) * still[None, start:end]
+        for row, step, (start, end) in zip(rows, steps, spans, strict=True)
+    ]
+    raw_energy = sum(jnp.square(row - mean).sum(axis=1, keepdims=True) for row in rows)
+    return Prepared(jnp.concatenate([*frames, jnp.zeros((count, n_fft - width), wave.dtype)], axis=1), raw_energy)
+
+
+def _steps(wave: Array) -> Array:
+    """From each sample to the next."""
+    return wave - jnp.concatenate([wave[:1], wave[:-1]])
+
+
+def _weights(framing: Framing, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of the samples of a frame, and of the steps to them, `[width]` float32 each."""
     share = number("preemphasis", framing.preemphasis)
-    # The first sample loses a share of itself. The difference of neighbours is exact, `share * before` would not be.
-    before = jnp.concatenate([raw[:, :1], raw[:, :-1]], axis=1)
-    return ((raw - before) * share + raw * (1.0 - share)) * weights[None], raw
+    weights = window(framing.window, width, periodic=False)
+    # The first sample of a frame loses a share of itself, not of the sample before it.
+    moving = share * weights * (np.arange(width) > 0)
+    return ((1.0 - share) * weights).astype(np.float32), moving.astype(np.float32)
+
+
+def _by_hop(wave: Array, hop: int, count: int, width: int) -> Array:
+    """All samples that `count` frames read, in rows of `hop`."""
+    rows = -(-width // hop) + max(count - 1, 0)
+    used = wave[: rows * hop]
+    return jnp.pad(used, (0, rows * hop - used.shape[0])).reshape(rows, hop)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from jaxkit import Clip
-from jaxkit.audio.kaldi_frames import CHUNK, Framing, featured, frame_count, in_chunks, mirrored
+from jaxkit.audio import kaldi_frames
+from jaxkit.audio.kaldi_frames import Framing, featured, frame_count, in_parts, mirrored
 
 
 def _mirror(place: int, samples: int) -> int:
@@ -19,8 +20,8 @@ def _mirror(place: int, samples: int) -> int:
 @pytest.mark.parametrize("width, hop", [(400, 160), (401, 160), (64, 161)])
 def test_frames_equal_a_loop_whatever_the_length(rng, width, hop, snip_edges):
     rate, capacity = 1_000_000, 1000
-    framing = Framing(width / 1000, hop / 1000, snip_edges=snip_edges, input_scale="unit")
-    made = jax.jit(lambda clip: featured(clip, framing, lambda frames: frames))
+    framing = Framing(width / 1000, hop / 1000, "rectangular", 0.0, False, snip_edges, "unit")
+    made = jax.jit(lambda clip: featured(clip, framing, 512, lambda prepared: prepared.frames))
     wave = rng.normal(size=capacity).astype(np.float32)
     for samples in (0, 1, 79, 80, 81, 239, 399, 400, 559, 560, 999, 1000):
         padded = np.where(np.arange(capacity) < samples, wave, np.nan)
@@ -32,20 +33,35 @@ def test_frames_equal_a_loop_whatever_the_length(rng, width, hop, snip_edges):
         start = 0 if snip_edges else hop // 2 - width // 2
         for i in range(count):
             places = [_mirror(start + i * hop + j, samples) for j in range(width)]
-            np.testing.assert_array_equal(values[i], wave[places])
+            np.testing.assert_array_equal(values[i], np.pad(wave[places], (0, 512 - width)))
         np.testing.assert_array_equal(values[count:], 0)
 
 
-def test_chunks_do_not_show(rng):
-    count = 2 * CHUNK + 5
-    wave = jnp.asarray(rng.normal(size=count * 4 + 6), jnp.float32)
-    made = in_chunks(lambda frames: frames * 2, wave, width=10, hop=4, count=count)
-    expected = np.stack([2 * wave[4 * i : 4 * i + 10] for i in range(3)])
-    assert made.shape == (count, 10)
-    np.testing.assert_array_equal(made[:3], expected)
-    np.testing.assert_array_equal(made[-1], 2 * wave[4 * count - 4 : 4 * count + 6])
+def test_frames_are_emphasised_and_windowed_and_their_energy_is_known(rng):
+    wave = rng.normal(1, 1, 300).astype(np.float32)
+    for name in ("povey", "hamming"):
+        framing = Framing(window=name, preemphasis=0.9)
+        ours = jax.jit(lambda wave, framing=framing: kaldi_frames.prepared(wave, framing, 50, 20, 12, 64))(wave)
+        for i, (row, energy) in enumerate(zip(np.asarray(ours.frames), np.asarray(ours.raw_energy), strict=True)):
+            frame = wave[20 * i : 20 * i + 50].astype(np.float64)
+            frame -= frame.mean()
+            np.testing.assert_allclose(energy, [(frame**2).sum()], rtol=1e-5)
+            frame -= 0.9 * np.append(frame[0], frame[:-1])
+            cosine = np.cos(2 * np.pi * np.arange(50) / 49)
+            weights = (0.5 - 0.5 * cosine) ** 0.85 if name == "povey" else 0.54 - 0.46 * cosine
+            np.testing.assert_allclose(row, np.pad(frame * weights, (0, 14)), atol=1e-5)
+
+
+def test_parts_of_long_waves_do_not_show(rng, monkeypatch):
+    monkeypatch.setattr(kaldi_frames, "MOST_FRAMES", 8)
+    wave, function = jnp.asarray(rng.normal(size=21 * 4 + 6), jnp.float32), _plain_frames
+    made = in_parts(function, wave, width=10, hop=4, count=21)
+    np.testing.assert_array_equal(made, function(wave, 21))
+
+
+def _plain_frames(wave, count):
+    return jnp.stack([wave[4 * i : 4 * i + 10] for i in range(count)])
 
 
 def test_nothing_has_no_mirror_image():
     np.testing.assert_array_equal(mirrored(jnp.zeros(0), 0, before=2, after=3), np.zeros(5))
-    np.testing.assert_array_equal(mirrored(jnp.ones(4), 0, before=2, after=3)[:2], np.ones(2))

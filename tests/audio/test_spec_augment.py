@@ -41,7 +41,7 @@ def test_the_policies_are_those_of_the_paper():
     assert POLICIES["SS"] == (27, 2, 70, 2, 0.2)
     spec = Features(jax.ShapeDtypeStruct((FRAMES, BINS), jnp.float32))
     for name, policy in POLICIES.items():
-        drawn = jax.eval_shape(lambda key, op=spec_augment(policy=name): op.draw(key, spec), jax.random.key(0))
+        drawn = jax.eval_shape(spec_augment(policy=name).draw, jax.random.key(0), spec)
         assert drawn.freq_width.shape == (policy.freq_masks,) and drawn.time_width.shape == (policy.time_masks,)
 
 
