@@ -21,7 +21,7 @@ def prepare(
 def prepare_file(file: str, choice: slow.Draw, noise: np.ndarray) -> np.ndarray | None:
     try:
         wave = load(file)
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, TypeError):
         return None
     return log_mel(slow.add_noise(slow.trim(wave), noise, choice)) if slow.has_sound(wave) else None
 

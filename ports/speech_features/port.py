@@ -98,8 +98,8 @@ PORT = Port(
     pictures=pictures,
     tables=tables,
     deviations=(
-        "A clip that is silent, cut short, not finite or shorter than a window is skipped with its reason; librosa keeps "
-        "silence whole, and reads a WAV file that was cut short without a word.",
+        "A clip that is silent, cut short, not finite or shorter than a window is skipped with its reason; librosa "
+        "keeps silence whole, and reads a WAV file that was cut short without a word.",
         "librosa cuts nothing from a clip whose loudest frame is fainter than -100 dB, and less than asked from one "
         "fainter than -60 dB: it takes no level below -100 dB for silence. jaxkit cuts faint clips as loud ones.",
         "Above 0.85 of half the lower rate features are not compared: soxr and jaxkit are both flat to 0.91, and then "

@@ -53,7 +53,7 @@ def prepare_file(file: str, choice: Draw, noise: np.ndarray, *, exact: bool = Fa
     """One clip; `noise` `[T]` at 16 kHz is the recording that was chosen. A clip without sound has no features."""
     try:
         wave = load(file, exact=exact)
-    except (OSError, RuntimeError):
+    except Exception:  # librosa raises anything, from OSError to audioread's own errors, on broken bytes
         return None
     return log_mel(add_noise(trim(wave), noise, choice)) if has_sound(wave) else None
 

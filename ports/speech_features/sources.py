@@ -10,7 +10,7 @@ import soundfile
 
 from jaxkit.port import Request
 
-from .files import scan
+from .files import SUFFIXES, scan
 from .voices import KINDS, voice, write_noises, write_voice
 
 VARIABLE = "JAXKIT_SPEECH"
@@ -59,7 +59,7 @@ def files(request: Request, count: int) -> tuple[str, ...]:
     if request.input is not None:
         own = scan(request.input)
         return tuple(own[index % len(own)] for index in range(count))
-    recorded = recordings()
+    recorded = [path for path in recordings() if Path(path).suffix.lower() in SUFFIXES]
     pairs = [path for index, name in enumerate(recorded) for path in (name, made(index, request.seed))]
     return tuple((pairs + [made(index, request.seed) for index in range(len(recorded), count)])[:count])
 

@@ -37,14 +37,14 @@ def seconds(file: str) -> float:
     """So that clips of about one length stand in one batch."""
     try:
         return soundfile.info(file).duration
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, TypeError):
         return 0.0
 
 
 def load_good(file: str) -> torch.Tensor | None:
     try:
         wave = load(file)
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, TypeError):
         return None
     return torch.from_numpy(wave) if slow.has_sound(wave) else None
 
