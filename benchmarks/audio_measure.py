@@ -18,7 +18,7 @@ from jaxkit import Op, batch, stateless
 
 JAXKIT = "jaxkit"
 KEYS = 16
-PART_SECONDS = 0.4
+PART_SECONDS, BATCH_SECONDS = 0.4, 2.0
 
 
 class Goal(NamedTuple):
@@ -116,12 +116,14 @@ def peers(name: str, subject: Subject, size: str, waves: np.ndarray, bench: Benc
     values = given.values if subject.of == "features" else waves
     found = {}
     for peer, make in peers_torch_ops.PEERS.get(name, {}).items():
-        found[peer] = lambda count, make=make: (peers_torch_ops.run(make, values), 1)
+        whole = lambda kept, make=make: peers_torch_ops.run(make, values[:kept])  # noqa: E731
+        found[peer] = functools.partial(fitting, whole, limit=BATCH_SECONDS)
     for peer, one in peers_audio_clips.PEERS.get(name, {}).items():
         loop = lambda kept, one=one: peers_audio_clips.run(one, values[:kept], subject.rate)  # noqa: E731
         found[peer] = functools.partial(fitting, loop)
     if name in peers_torch_audiomentations.PEERS:
-        found[TORCH_AUDIOMENTATIONS] = lambda count: (peers_torch_audiomentations.run(name, waves, bench.folder), 1)
+        whole = lambda kept: peers_torch_audiomentations.run(name, waves[:kept], bench.folder)  # noqa: E731
+        found[TORCH_AUDIOMENTATIONS] = functools.partial(fitting, whole, limit=BATCH_SECONDS)
     if name in peers_audiomentations.PEERS:
         found[AUDIOMENTATIONS] = functools.partial(fitting, lambda kept: better(name, size, waves, kept, bench))
     return found
@@ -138,18 +140,27 @@ def better(name: str, size: str, waves: np.ndarray, count: int, bench: Bench) ->
     return min(found, key=found.get)
 
 
-def fitting(make: Callable[[int], Callable], count: int) -> tuple[Callable, float]:
-    """The call of a loop over clips, and the share of the batch that it makes: not all where that takes too long.
+def fitting(make: Callable[[int], Callable], count: int, *, limit: float = PART_SECONDS) -> tuple[Callable, float]:
+    """The call of a peer, and the share of the batch that it makes: not all where that takes longer than `limit`.
 
-    A loop takes as long for each clip. Parts have an even number of clips, for two workers.
+    A loop takes as long for each clip, and what is that slow on a batch is a loop within. Parts have an even number of
+    clips, for two workers.
     """
     few = make(2)
     few()
-    kept = min(count, 2 * max(1, int(PART_SECONDS / seconds(few))))
+    pair = seconds(few)
+    if pair * count / 2 <= limit:
+        return make(count), 1
+    kept = min(count, 2 * max(1, int(PART_SECONDS / pair)))
     return (few if kept == 2 else make(kept)), kept / count
 
 
 def rounds(sides: list[Side], plan: Plan) -> int:
     """As many rounds as the time allows, judged by one."""
-    one = sum(min(seconds(side.run), seconds(side.run)) for side in sides)
+    one = sum(warm_seconds(side.run) for side in sides)
     return int(min(max(plan.seconds / one, plan.rounds), plan.most_rounds))
+
+
+def warm_seconds(run: Callable[[], Any]) -> float:
+    first = seconds(run)
+    return first if first > PART_SECONDS else seconds(run)

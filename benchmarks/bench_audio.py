@@ -29,7 +29,7 @@ from benchmarks.audio_ops import SUBJECTS  # noqa: E402
 from benchmarks.peers_audiomentations import workers  # noqa: E402
 from jaxkit.port.machine import environment, now  # noqa: E402
 
-FULL = Plan(rounds=3, most_rounds=15, seconds=1.5)
+FULL = Plan(rounds=3, most_rounds=15, seconds=1.2)
 QUICK = Plan(rounds=2, most_rounds=3, seconds=0.3)
 QUICK_OPS = (
     "whisper_log_mel", "kaldi_fbank", "resample_48000", "resample_44100", "speed", "add_noise", "gaussian_snr",

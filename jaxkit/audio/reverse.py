@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.audio.extent import length, silenced
-from jaxkit.audio.slide import slid
+from jaxkit.boundary import in_turn
 from jaxkit.op import Op
 from jaxkit.ranges import probability
 from jaxkit.records import Clip
@@ -23,8 +23,13 @@ def reverse(*, p: float = 0.5) -> Op:
 
 
 def _apply(hit: jax.Array, clip: Clip) -> Clip:
+    return in_turn(_played, hit, clip)
+
+
+def _played(hit: jax.Array, clip: Clip) -> Clip:
     clip = silenced(clip)
-    backwards = clip.wave[::-1]
-    if clip.length is not None:
-        backwards = slid(backwards, clip.wave.shape[0] - length(clip))
-    return clip.replace(wave=jnp.where(hit, backwards, clip.wave))
+    wave, size = clip.wave, clip.wave.shape[0]
+    # One slice chooses the direction and leaves the reversed padding out.
+    ways = jnp.concatenate([wave[::-1], jnp.zeros_like(wave), wave])
+    start = jnp.where(hit, size - length(clip), 2 * size)
+    return clip.replace(wave=jax.lax.dynamic_slice(ways, (start,), (size,)))
