@@ -29,9 +29,9 @@ def parakeet():
 def test_a_padded_batch_is_that_of_transformers(parakeet):
     out = NEMO(padded(speech()))
     expected = parakeet(list(speech()), sampling_rate=16000, return_tensors="np")
-    frames = out.values.shape[1]
+    frames = out.length.max()
     np.testing.assert_array_equal(out.length, expected["attention_mask"].sum(axis=1))
-    np.testing.assert_allclose(out.values, expected["input_features"][:, :frames], atol=2e-4)
+    np.testing.assert_allclose(out.values[:, :frames], expected["input_features"][:, :frames], atol=2e-4)
 
 
 def test_kaldi_native_fbank_agrees_before_the_normalisation():

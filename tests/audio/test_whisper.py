@@ -11,7 +11,7 @@ import pytest
 from jaxkit import Clip
 from jaxkit.audio.whisper import whisper_log_mel, whisper_peak
 from tests.audio import truth
-from tests.audio.truth import SAMPLES, padded, speech
+from tests.audio.truth import SAMPLES, WHISPER_SLACK, padded, speech
 
 MIRRORED = jax.jit(jax.vmap(functools.partial(whisper_log_mel, pad_to=None)))
 ZEROS = 64000
@@ -35,7 +35,7 @@ def test_clips_mirror_at_their_true_end():
     out = MIRRORED(padded(speech()))
     for values, length, wave in zip(np.asarray(out.values), np.asarray(out.length), speech(), strict=True):
         assert length == len(wave) // 160
-        np.testing.assert_allclose(values[:length], truth.whisper(wave, 80), atol=2e-5)
+        np.testing.assert_allclose(values[:length], truth.whisper(wave, 80), atol=WHISPER_SLACK)
         np.testing.assert_array_equal(values[length:], 0)
 
 
@@ -54,7 +54,7 @@ def test_transformers_agree(extractor):
     reference = extractor(feature_size=80)
     got = jax.jit(whisper_log_mel)(Clip(jnp.asarray(speech()[1])))
     expected = reference(speech()[1], sampling_rate=16000, return_attention_mask=True, return_tensors="np")
-    np.testing.assert_allclose(got.values, expected["input_features"][0].T, atol=3e-5)
+    np.testing.assert_allclose(got.values, expected["input_features"][0].T, atol=1.5 * WHISPER_SLACK)
     assert got.length == expected["attention_mask"].sum()
 
 
@@ -63,8 +63,8 @@ def test_a_file_is_followed_by_silence_and_has_one_maximum():
     for values, length, wave in zip(np.asarray(out.values), np.asarray(out.length), speech(), strict=True):
         expected = truth.whisper(np.pad(wave, (0, ZEROS)), 80)
         assert length == len(wave) // 160
-        np.testing.assert_allclose(values[: len(expected)], expected, atol=2e-5)
-        np.testing.assert_allclose(values[len(expected) :], expected[-1, 0], atol=2e-5)
+        np.testing.assert_allclose(values[: len(expected)], expected, atol=WHISPER_SLACK)
+        np.testing.assert_allclose(values[len(expected) :], expected[-1, 0], atol=WHISPER_SLACK)
 
 
 def test_a_piece_can_have_the_floor_of_its_recording():
