@@ -1,5 +1,6 @@
 """The phase vocoder: a clip made longer or shorter at its own pitch."""
 
+import functools
 import math
 from fractions import Fraction
 from typing import NamedTuple
@@ -12,17 +13,32 @@ from jaxkit.audio.dft import frames_of_spectrum, spectrum
 from jaxkit.audio.dynamic import LEAST, MOST, length_by
 from jaxkit.audio.extent import length, silenced
 from jaxkit.audio.frames import frames, overlap_add
-from jaxkit.audio.positions import Positions, uniform
+from jaxkit.audio.positions import uniform
 from jaxkit.audio.windows import window
-from jaxkit.boundary import in_turn
+from jaxkit.boundary import apart, in_turn
 from jaxkit.ranges import interval
 from jaxkit.records import Clip
 
 Array = jax.Array
+Complex = tuple[Array, Array]
 OVERLAP = 4
 # Fainter than this a bin has no phase worth keeping: -200 dB of one sample's full scale.
 FAINTEST = 1e-10
 NEAR = 3
+
+
+class Read(NamedTuple):
+    """Frames `[rows, bins]` of the result, but for a turn of their phases.
+
+    Attributes:
+      value: real and imaginary parts.
+      change: how the turn differs from the last frame's, as cosine and sine.
+      peak: see `Spectra`.
+    """
+
+    value: Complex
+    change: Complex
+    peak: Array
 
 
 class Spectra(NamedTuple):
@@ -32,7 +48,7 @@ class Spectra(NamedTuple):
       size: magnitudes.
       along: cosine of the phase.
       across: its sine.
-      peak: how many bins away the nearest peak of the spectrum is, 0 where there is none near.
+      peak: the bin of the nearest peak of the spectrum; the bin itself where there is none near.
     """
 
     size: Array
@@ -80,42 +96,50 @@ def stretch_by(
     factor = jnp.asarray(factor, jnp.float32)
     new = jnp.minimum(length_by(length(clip), factor), size)
 
-    def change(wave: Array, factor: Array, new: Array) -> Array:
-        made = _stretched(wave.astype(jnp.float32), factor, size, n_fft)
-        return jnp.where(jnp.arange(size) < new, made, 0.0).astype(wave.dtype)
-
-    return clip.replace(wave=in_turn(change, clip.wave, factor, new), length=new)
+    change = functools.partial(_stretched, samples=size, n_fft=n_fft)
+    return clip.replace(wave=in_turn(change, clip.wave, factor, new).astype(clip.wave.dtype), length=new)
 
 
-def _stretched(wave: Array, factor: Array, samples: int, n_fft: int) -> Array:
-    hop = n_fft // OVERLAP
-    weights = window("hann", n_fft).astype(np.float32)
+def _stretched(wave: Array, factor: Array, length: Array, *, samples: int, n_fft: int) -> Array:
+    read = _read_frames(wave, factor, samples=samples, n_fft=n_fft)
+    made = _written(read, _summed(read.change, read.peak), samples=samples, n_fft=n_fft)
+    return jnp.where(jnp.arange(samples) < length, made, 0.0)
+
+
+def _read_frames(wave: Array, factor: Array, *, samples: int, n_fft: int) -> Read:
+    hop, weights = n_fft // OVERLAP, window("hann", n_fft).astype(np.float32)
     count, rows = -(-wave.shape[0] // hop) + OVERLAP, -(-samples // hop) + OVERLAP // 2
-    parts = frames(jnp.pad(wave, (n_fft // 2, 0)), width=n_fft, hop=hop, count=count) * weights[None]
-    made = frames_of_spectrum(*_turned(*spectrum(parts, n_fft), uniform(rows, factor)), n_fft) * weights[None]
+    centred = jnp.pad(wave.astype(jnp.float32), (n_fft // 2, 0))
+    spectra = _in_polar_form(*spectrum(frames(centred, width=n_fft, hop=hop, count=count) * weights[None], n_fft))
+    places = uniform(rows, factor)
+    row, share = jnp.minimum(places.whole, count - 2), places.part[:, None]
+    here = (spectra.along[row], spectra.across[row])
+    ahead = jnp.concatenate([jnp.zeros_like(row[:1]), row[:-1] + 1])
+    # The phase goes on from the last frame as it did in the clip: by how much does it differ from the clip's here?
+    change = _product((spectra.along[ahead], spectra.across[ahead]), (here[0], -here[1]))
+    size = spectra.size[row] * (1.0 - share) + spectra.size[row + 1] * share
+    return Read((size * here[0], size * here[1]), change, spectra.peak[row])
+
+
+def _summed(change: Complex, peak: Array) -> Complex:
+    """The product of all changes so far, `[rows, bins]`, each bin going on from where its peak was."""
+
+    def step(turn, given):
+        change, peak = given
+        near = lambda values: values.at[peak].get(mode="promise_in_bounds")  # noqa: E731
+        turn = _unit(_product(tuple(map(near, turn)), tuple(map(near, change))))
+        return turn, turn
+
+    none = (jnp.ones_like(change[0][0]), jnp.zeros_like(change[0][0]))
+    return jax.lax.scan(step, none, (change, peak))[1]
+
+
+def _written(read: Read, turn: Complex, *, samples: int, n_fft: int) -> Array:
+    hop, weights = n_fft // OVERLAP, window("hann", n_fft)
+    made = frames_of_spectrum(*_product(read.value, turn), n_fft) * weights.astype(np.float32)[None]
     total = overlap_add(made, hop=hop)[n_fft // 2 :][:samples]
-    share = np.convolve(np.bincount(np.arange(rows) * hop), weights.astype(np.float64) ** 2)[n_fft // 2 :][:samples]
+    share = np.convolve(np.bincount(np.arange(len(made)) * hop), weights**2)[n_fft // 2 :][:samples]
     return total * (1.0 / share).astype(np.float32)
-
-
-def _turned(real: Array, imag: Array, places: Positions) -> tuple[Array, Array]:
-    """The frames `[rows, bins]` at places between frames, real and imaginary parts."""
-    spectra, last = _in_polar_form(real, imag), real.shape[0] - 2
-
-    def step(carried, place):
-        turn, ahead = carried
-        row, share = jnp.minimum(place.whole, last), place.part
-        size = spectra.size[row] * (1.0 - share) + spectra.size[row + 1] * share
-        here, after = ((spectra.along[at], spectra.across[at]) for at in (row, row + 1))
-        # The phase goes on from the last frame as it did in the clip: by how much does it differ from the clip's here?
-        turn = _product(_product(turn, ahead), (here[0], -here[1]))
-        turn = _unit(tuple(_at_peak(part, spectra.peak[row]) for part in turn))
-        made = _product(turn, here)
-        return (turn, after), (size * made[0], size * made[1])
-
-    first = (spectra.along[0], spectra.across[0])
-    none = (jnp.ones_like(first[0]), jnp.zeros_like(first[0]))
-    return jax.lax.scan(step, (none, first), places)[1]
 
 
 def _in_polar_form(real: Array, imag: Array) -> Spectra:
@@ -128,35 +152,31 @@ def _in_polar_form(real: Array, imag: Array) -> Spectra:
 
 
 def _nearest_peak(square: Array) -> Array:
-    """`[N, bins]` int8: the distance to the nearest peak within `NEAR` bins."""
-    neighbours = [_shifted(square, step) for step in (-2, -1, 1, 2)]
-    peak = jnp.stack([square >= other for other in neighbours]).all(0)
-    distance = jnp.zeros(square.shape, jnp.int8)
-    for step in sorted((step for step in range(-NEAR, NEAR + 1)), key=abs, reverse=True):
-        distance = jnp.where(_shifted(peak, step), jnp.int8(step), distance)
-    return distance
+    """`[N, bins]` int32: the nearest peak within `NEAR` bins; where there is none, the bin itself."""
+    padded = jnp.pad(apart(_peaks, square), ((0, 0), (NEAR, NEAR)))
+    return apart(functools.partial(_nearest, bins=square.shape[-1]), padded)
 
 
-def _at_peak(values: Array, distance: Array) -> Array:
-    """`values[k + distance[k]]`: few distances, so a choice costs less than a gather."""
-    made = values
-    for step in range(-NEAR, NEAR + 1):
-        made = jnp.where(distance == step, _shifted(values, step), made) if step else made
-    return made
+def _peaks(square: Array) -> Array:
+    """`[N, bins]` int32: 1 where no neighbour within 2 bins is larger."""
+    bins = square.shape[-1]
+    padded = jnp.pad(square, ((0, 0), (2, 2)))
+    largest = functools.reduce(jnp.maximum, [padded[:, step : step + bins] for step in range(5)])
+    return (square >= largest).astype(jnp.int32)
 
 
-def _shifted(values: Array, step: int) -> Array:
-    """`values[..., k + step]`, zero where there is no such bin."""
-    beyond = jnp.zeros((*values.shape[:-1], abs(step)), values.dtype)
-    inner = values[..., max(step, 0) : values.shape[-1] + min(step, 0)]
-    return jnp.concatenate([inner, beyond] if step > 0 else [beyond, inner], -1)
+def _nearest(peaks: Array, *, bins: int) -> Array:
+    distance = jnp.zeros((peaks.shape[0], bins), jnp.int32)
+    for step in sorted(range(-NEAR, NEAR + 1), key=abs, reverse=True):
+        distance = jnp.where(peaks[:, NEAR + step : NEAR + step + bins] > 0, step, distance)
+    return distance + jnp.arange(bins)[None]
 
 
-def _product(a: tuple[Array, Array], b: tuple[Array, Array]) -> tuple[Array, Array]:
+def _product(a: Complex, b: Complex) -> Complex:
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
 
 
-def _unit(value: tuple[Array, Array]) -> tuple[Array, Array]:
+def _unit(value: Complex) -> Complex:
     """A number of size nearly one, brought nearer, so that roundings do not add up over the frames."""
     scale = 1.5 - 0.5 * (value[0] * value[0] + value[1] * value[1])
     return value[0] * scale, value[1] * scale
