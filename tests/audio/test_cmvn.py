@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from jaxkit import Features
+from jaxkit.audio import cmvn as module
 from jaxkit.audio.cmvn import Statistics, apply_cmvn, cmvn, collect_cmvn, merge_cmvn, sliding_cmvn
 
 FRAMES, BINS = 90, 4
@@ -121,6 +122,13 @@ def test_sliding_windows_do_not_drift_in_a_long_clip(rng):
     for i in (400, 31_000, 59_500):
         expected = values[i] - values[i - 300 : i + 300].astype(np.float64).mean(0)
         np.testing.assert_allclose(ours[i], expected, atol=2e-3)
+
+
+def test_the_sums_of_accelerators_are_those_of_the_cpu(rng):
+    values = jnp.asarray(rng.integers(-9, 9, (3, 5, 2)), jnp.float32)
+    expected = np.cumsum(values, axis=1) - np.asarray(values)
+    for form in (module._sums_before, module._sums_before_in_steps):
+        np.testing.assert_array_equal(form(values), expected)
 
 
 @pytest.mark.parametrize("settings", [{"window": 0}, {"min_window": 1.5}, {"center": "yes"}])
