@@ -56,8 +56,8 @@ def resample_by(
     new = jnp.minimum(length_by(length(clip), ratio, mode=mode), size)
 
     def change(wave: Array, ratio: Array, new: Array) -> Array:
-        places = uniform(size, ratio * OVERSAMPLING)
-        made = read_at(wave.astype(jnp.float32), places, ratio, most=Fraction(high))
+        places = lambda ratio: uniform(size, ratio * OVERSAMPLING)  # noqa: E731
+        made = read_at(wave.astype(jnp.float32), ratio, places, most=Fraction(high))
         return jnp.where(jnp.arange(size) < new, made, 0.0).astype(wave.dtype)
 
     return clip.replace(wave=in_turn(change, clip.wave, ratio, new), length=new)

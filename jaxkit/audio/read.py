@@ -1,6 +1,7 @@
 """Reading a wave between its samples."""
 
 import functools
+from collections.abc import Callable
 from fractions import Fraction
 
 import jax
@@ -19,8 +20,8 @@ SHAPE = np.pi * TAPS * (1.0 - 0.5 / OVERSAMPLING)
 DEGREE = 7
 
 
-def read_at(wave: Array, positions: Positions, ratio: Array, *, most: Fraction) -> Array:
-    """The band-limited wave at positions in units of half a sample.
+def read_at(wave: Array, ratio: Array, places: Callable[[Array], Positions], *, most: Fraction) -> Array:
+    """The band-limited wave at places in units of half a sample.
 
     The wave is limited to the band of the slower of the two rates, divided by the transform of a short kernel, and
     brought to twice its rate, all in the frequency domain; each value is then a sum of six samples weighted by that
@@ -29,8 +30,8 @@ def read_at(wave: Array, positions: Positions, ratio: Array, *, most: Fraction) 
 
     Args:
       wave: `[T]` float32.
-      positions: `[N]` places, 0 at the first sample. Those beyond the end read silence.
       ratio: how many old samples there are for each new one: the band is narrower by that much if it is above 1.
+      places: of the ratio: `[N]` positions, 0 at the first sample. Those beyond the end read silence.
       most: the largest ratio that the reach of the response allows for.
 
     Returns:
@@ -40,13 +41,17 @@ def read_at(wave: Array, positions: Positions, ratio: Array, *, most: Fraction) 
     frequency = jnp.asarray(frequencies(plan))
     weights = pass_band(frequency * jnp.maximum(ratio, 1.0)) * _undo_kernel(plan.size[1])
     twice = refitted(wave, weights, plan)
-    last = twice.size - TAPS // 2 - 1
-    first = jnp.minimum(positions.whole + plan.margin[1], last) - (TAPS // 2 - 1)
-    return apart(_weighted, twice, first, positions.part)
+
+    # Positions are cheap enough to be made where they are used; the wave is not.
+    def read(rows: Array, ratio: Array) -> Array:
+        whole, part = places(ratio)
+        first = jnp.minimum(whole + plan.margin[1], rows.size - TAPS // 2 - 1) - (TAPS // 2 - 1)
+        return _weighted(rows.reshape(-1), first, part)
+
+    return apart(read, twice, ratio)
 
 
-def _weighted(rows: Array, first: Array, part: Array) -> Array:
-    wave = rows.reshape(-1)
+def _weighted(wave: Array, first: Array, part: Array) -> Array:
     even, odd = _kernel()
     offset = part - 0.5
     square = offset * offset

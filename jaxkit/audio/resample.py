@@ -57,8 +57,8 @@ def resample(clip: Clip, rate: int, *, mode: str = "ceil") -> Clip:
 
 def _change(wave: Array, ratio: Fraction, samples: int) -> Array:
     if max(ratio.numerator, ratio.denominator) > LARGEST_TERM:
-        places = rational(samples, OVERSAMPLING / ratio)
-        return in_turn(lambda wave: read_at(wave, places, jnp.float32(1 / ratio), most=1 / ratio), wave)
+        places = lambda _: rational(samples, OVERSAMPLING / ratio)  # noqa: E731
+        return in_turn(lambda wave: read_at(wave, jnp.float32(1 / ratio), places, most=1 / ratio), wave)
     plan = blocks(ratio, REACH * max(1 / ratio, Fraction(1)))
     weights = pass_band(jnp.asarray(frequencies(plan)))
     rows = in_turn(lambda wave: refitted(wave, weights, plan), wave)
