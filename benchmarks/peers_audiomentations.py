@@ -39,7 +39,6 @@ PEERS: dict[str, Callable[[Path], Any]] = {
     "band_stop": lambda folder: A.BandStopFilter(p=1.0),
     "peaking": lambda folder: A.PeakingFilter(p=1.0),
     "shelf": lambda folder: A.HighShelfFilter(p=1.0),
-    "normalize_loudness": lambda folder: A.LoudnessNormalization(p=1.0),
     "bit_crush": lambda folder: A.BitCrush(p=1.0),
     "clip": lambda folder: A.ClippingDistortion(p=1.0),
     "gain": lambda folder: A.Gain(-6.0, 6.0, p=1.0),
