@@ -71,7 +71,7 @@ def _swept(old, new, frequencies):
     return waves, np.asarray(made, np.float64), truth
 
 
-@pytest.mark.parametrize("old, new", [(48000, 16000), (44100, 16000), (24001, 16000)])
+@pytest.mark.parametrize("old, new", [(44100, 16000), (24001, 16000)])
 def test_the_pass_band_is_flat_without_delay_and_nothing_folds_back(old, new):
     half = new / 2
     frequencies = np.concatenate([np.linspace(20, 0.91 * half, 30), np.linspace(1.003 * half, 0.499 * old, 30)])
@@ -136,7 +136,7 @@ def test_the_length_follows_the_mode(mode, size):
     assert jax.eval_shape(functools.partial(resample, rate=16000, mode=mode), clip).wave.shape == (size,)
 
 
-@pytest.mark.parametrize("old, new", [(44100, 16000), (16001, 16000), (47999, 48000)])
+@pytest.mark.parametrize("old, new", [(44100, 16000), (47999, 48000)])
 def test_memory_is_bounded_whatever_the_ratio(old, new):
     shape = Clip(jax.ShapeDtypeStruct((10 * old,), jnp.float32), rate=old)
     memory = _program(new).lower(shape).compile().memory_analysis()

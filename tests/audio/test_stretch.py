@@ -92,9 +92,8 @@ def test_a_clip_alone_is_the_clip_in_a_batch(rng):
         np.testing.assert_allclose(own.wave[:size], made.wave[2, :size], atol=2e-5)
 
 
-@pytest.mark.parametrize("op", [time_stretch(), pitch_shift()], ids=lambda op: op.name)
-def test_derivatives_are_finite_in_silence_and_in_sound(op, rng):
-    loss = lambda params, wave: jnp.sum(op.apply(params, Clip(wave)).wave ** 2)  # noqa: E731
+def test_derivatives_are_finite_in_silence_and_in_sound(rng):
+    loss = lambda params, wave: jnp.sum(pitch_shift().apply(params, Clip(wave)).wave ** 2)  # noqa: E731
     slopes = jax.jit(jax.grad(loss, (0, 1)))
     for wave in (np.zeros(3000), rng.normal(0, 0.1, 3000), np.full(3000, 1e-30), np.full(3000, 1e4)):
         assert all(np.isfinite(slope).all() for slope in slopes(jnp.float32(1.1), jnp.asarray(wave, jnp.float32)))
