@@ -76,7 +76,8 @@ def test_blocks_fade_with_constant_power_and_a_longer_wave_starts_as_a_shorter_o
     white = _waves()[2]
     parts = white[: 39 * 1024].reshape(39, 1024).std(axis=1)
     assert 0.85 < parts.min() / parts.mean() and parts.max() / parts.mean() < 1.15
-    short, long = (coloured(jnp.array([3, 4], jnp.uint32), jnp.float32(-1), n, rate=RATE) for n in (9000, 20000))
+    make = jax.jit(coloured, static_argnums=2, static_argnames="rate")
+    short, long = (make(np.array([3, 4], np.uint32), np.float32(-1), n, rate=RATE) for n in (9000, 20000))
     np.testing.assert_allclose(np.asarray(long)[:9000], short, atol=1e-6 * np.abs(short).max())
 
 
