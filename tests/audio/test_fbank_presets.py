@@ -38,7 +38,7 @@ def _agree(ours, values, mask, slack):
     for row, length, expected, valid in zip(np.asarray(ours[0]), ours[1], values, mask, strict=True):
         assert length == valid.sum()
         off = np.abs(row[:length] - expected[: valid.sum()])
-        assert np.quantile(off, 0.9999) < slack and off.max() < 10 * slack
+        assert np.quantile(off, 0.999) < slack and off.max() < 20 * slack
 
 
 @pytest.mark.filterwarnings("ignore")
