@@ -11,6 +11,7 @@ import pytest
 
 import jaxkit
 from jaxkit import Op, audio, batch, chain, compress, image, maybe, nn, noise, ocr, one_of, sampling, stateless, warp
+from tests.audio import catalogue as sounds
 from tests.catalogue import ALL, CATALOGUE
 
 ROOMS = (jaxkit, warp, image, ocr, audio, sampling, nn, compress)
@@ -45,7 +46,7 @@ PUBLIC = _public_functions()
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
 FACTORIES = {
     f"{room.__name__.removeprefix('jaxkit.')}.{name}": getattr(room, name)
-    for room in (warp, image, ocr)
+    for room in (warp, image, ocr, audio)
     for name in room.__all__
     if inspect.isfunction(getattr(room, name))
     and inspect.signature(getattr(room, name)).return_annotation in (Op, "Op")
@@ -65,7 +66,8 @@ def test_the_walk_finds_the_house():
 
 @named(FACTORIES)
 def test_every_op_is_in_the_catalogue(name, value):
-    assert value in {entry.recipe.func for entry in CATALOGUE}, f"add a line for {name} to tests/catalogue.py"
+    listed = {entry.recipe.func for entry in CATALOGUE + sounds.CATALOGUE}
+    assert value in listed, f"add a line for {name} to tests/catalogue.py or tests/audio/catalogue.py"
 
 
 @named(FACTORIES)
@@ -73,12 +75,12 @@ def test_every_factory_has_sensible_defaults(name, value):
     parameters = inspect.signature(value).parameters.values()
     assert all(parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL) for parameter in parameters)
     members = (warp.rotate(),) if name == "warp.fuse" else (image.gamma(),) if name == "image.tone" else ()
-    made = value(*members)
+    made = value(*members, **({"bank": sounds.noises()} if "bank" in inspect.signature(value).parameters else {}))
     assert isinstance(made, Op)
     assert made.name == name.rpartition(".")[2]
 
 
-@pytest.mark.parametrize("entry", ALL, ids=[entry.name for entry in ALL])
+@pytest.mark.parametrize("entry", [*ALL, *sounds.OPS], ids=[entry.name for entry in [*ALL, *sounds.OPS]])
 def test_ops_have_the_one_shape(entry):
     op = entry.recipe()
     assert list(inspect.signature(op.draw).parameters) == ["key", "spec"]

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.fft import next_fast_len
 
 Array = jax.Array
 # Of what was measured the fastest on CPUs: small enough for the first cache, large enough for little overlap.
@@ -34,6 +33,9 @@ class Blocks(NamedTuple):
 
 def blocks(ratio: Fraction, reach: Fraction) -> Blocks:
     """Blocks for a change of rate by `ratio`, new to old, whose response reaches `reach` old samples to either side."""
+    # Late, because SciPy takes longer to import than all of jaxkit.
+    from scipy.fft import next_fast_len
+
     steps = -(-reach // ratio.denominator)
     least = max(-(-LEAST_BINS // min(ratio.numerator, ratio.denominator)), LEAST_HOPS * steps)
     count = 2 * next_fast_len(-(-least // 2), real=True)

@@ -49,10 +49,10 @@ def telephone(*, low: Ends = (250.0, 350.0), high: Ends = (3200.0, 3600.0), law:
         keys = jax.random.split(key)
         return draw_log_uniform(keys[0], ends[0]), draw_log_uniform(keys[1], ends[1])
 
-    return Op(draw, functools.partial(_through_line, law=law), name="telephone")
+    return Op(draw, lambda cutoffs, clip: _through_line(cutoffs, clip, law), name="telephone")
 
 
-def _through_line(cutoffs: tuple[Array, Array], clip: Clip, *, law: str) -> Clip:
+def _through_line(cutoffs: tuple[Array, Array], clip: Clip, law: str) -> Clip:
     clip = silenced(clip)
     line = resample(clip, RATE)
     line = through_sections(functools.partial(high_pass_sections, rate=RATE, order=ORDER), cutoffs[:1], line)

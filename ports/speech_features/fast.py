@@ -15,11 +15,7 @@ import jax
 import numpy as np
 
 from jaxkit import Batch, Clip, Features, batch, chain, stateless
-from jaxkit.audio.bank import Bank
-from jaxkit.audio.noise_ops import add_noise
-from jaxkit.audio.resample import resample
-from jaxkit.audio.trim import trim
-from jaxkit.audio.whisper import whisper_log_mel
+from jaxkit.audio import Bank, add_noise, resample, trim, whisper_log_mel
 
 from .files import Skipped
 from .loading import Loaded, load, planned, threads

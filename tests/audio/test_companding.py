@@ -37,8 +37,8 @@ def _a_codes(interval, negative):
 
 
 LAWS = {
-    "mu": (encode_mu_law, decode_mu_law, MU_DECISIONS, MU_VALUES, _mu_codes),
-    "a": (encode_a_law, decode_a_law, A_DECISIONS, A_VALUES, _a_codes),
+    "mu": (jax.jit(encode_mu_law), jax.jit(decode_mu_law), MU_DECISIONS, MU_VALUES, _mu_codes),
+    "a": (jax.jit(encode_a_law), jax.jit(decode_a_law), A_DECISIONS, A_VALUES, _a_codes),
 }
 
 

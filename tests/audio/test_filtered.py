@@ -37,7 +37,7 @@ def _assert_filtered(op, params, designs, slack=1e-5):
         np.testing.assert_allclose(own, expected, atol=slack * np.abs(expected).max(), rtol=0)
 
 
-@pytest.mark.parametrize("order", [1, 2, 8])
+@pytest.mark.parametrize("order", [1, 8])
 @pytest.mark.parametrize("kind", ["low_pass", "high_pass"])
 def test_butterworth_is_sosfilt(kind, order):
     designs = [signal.butter(order, float(f), kind.replace("_", ""), fs=RATE, output="sos") for f in CUTOFFS]

@@ -43,7 +43,7 @@ def test_the_filters_are_scipys():
     np.testing.assert_allclose(LINES["none"](BAND, narrow).wave, expected, atol=2e-6)
 
 
-@pytest.mark.parametrize("law", ["mu", "a"])
+@pytest.mark.parametrize("law", ["a"])
 def test_codes_cost_what_8_bits_cost(law):
     wave = clips()[0][1][:SIZE]
     wave = wave / np.abs(wave).max() * 0.5
