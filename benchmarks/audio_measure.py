@@ -98,10 +98,16 @@ def measured(name: str, size_name: str, plan: Plan, bench: Bench) -> Row:
 def prepared(subject: Subject, waves: np.ndarray) -> tuple[Callable[[], Any], float]:
     """jaxkit's call, from a batch in NumPy arrays until the result is ready, draws included; seconds to compile."""
     made, given, ids = subject.make(), examples(subject, waves), np.arange(len(waves))
-    call = jax.jit(made) if subject.of == "batch" else batch(made if isinstance(made, Op) else stateless(made))
+    op = made if isinstance(made, Op) else stateless(made) if subject.of != "batch" else None
+    call = jax.jit(made) if op is None else batch(op, mesh=every_device())
     keys = itertools.cycle(list(jax.random.split(jax.random.key(0), KEYS)))
     run = lambda: jax.block_until_ready(call(next(keys), ids, given))  # noqa: E731
     return run, seconds(run) - seconds(run)
+
+
+def every_device() -> jax.sharding.Mesh:
+    """All devices; on a CPU the benchmark asks for one a core, since XLA runs loops over clips on one core each."""
+    return jax.make_mesh((jax.device_count(),), ("core",), axis_types=(jax.sharding.AxisType.Auto,))
 
 
 def seconds(run: Callable[[], Any]) -> float:

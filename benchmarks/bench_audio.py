@@ -18,6 +18,7 @@ from benchmarks.cores import keep_cores  # noqa: E402
 
 keep_cores(2)
 
+import jax  # noqa: E402
 import torch  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.progress import Progress  # noqa: E402
@@ -42,7 +43,8 @@ NOTES = (
     "Times are medians (quartiles) in milliseconds a batch, over interleaved rounds in one process. A ratio says how "
     "many times faster jaxkit is: the ratio of medians, with its 95 % bootstrap interval.",
     "",
-    "jaxkit: from clips and lengths in NumPy arrays, draws included, until the result is ready. torch: the batched "
+    "jaxkit: from clips and lengths in NumPy arrays, draws included, until the result is ready, spread over two CPU "
+    "devices (`jax_num_cpu_devices`, `batch(op, mesh=...)`). torch: the batched "
     "code that torchaudio runs, written in PyTorch because torchaudio's wheel needs CUDA libraries; two threads; "
     "`kaiser_best` is its resampler with the filter that comes near to soxr's. kaldi-native-fbank and librosa: a loop "
     "in one thread. soxr, SciPy, pyloudnorm: a loop shared by two threads. audiomentations: a loop shared by two "
@@ -95,6 +97,7 @@ def main(given: argparse.Namespace) -> int:
     """Measures, shows, writes; 1 if a goal was missed or an op failed."""
     console, start = Console(), time.perf_counter()
     torch.set_num_threads(2)
+    jax.config.update("jax_num_cpu_devices", 2)
     with tempfile.TemporaryDirectory() as temporary:
         write_banks(Path(temporary))
         found = list(rows(given, console, Path(temporary)))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 
-from jaxkit.audio.extent import length, silenced
+from jaxkit.audio.extent import check, length, silenced
 from jaxkit.audio.lengths import MODES
 from jaxkit.audio.positions import multiples, uniform
 from jaxkit.audio.read import OVERSAMPLING, read_at
@@ -48,19 +48,19 @@ def resample_by(
       ValueError: if the wave is not `[T]`, the ratios are no (low, high) within [1/64, 64], or the mode is unknown.
       TypeError: if the wave is not floating.
     """
-    clip = silenced(clip)
+    check(clip)
     low, high = interval("ratios", ratios, least=LEAST, most=MOST)
     mode = one_of_names("mode", mode, MODES)
     size = math.ceil(clip.wave.shape[0] / Fraction(low)) if capacity is None else capacity
     ratio = jnp.asarray(ratio, jnp.float32)
     new = jnp.minimum(length_by(length(clip), ratio, mode=mode), size)
 
-    def change(wave: Array, ratio: Array, new: Array) -> Array:
+    def change(clip: Clip, ratio: Array, new: Array) -> Array:
         places = lambda ratio: uniform(size, ratio * OVERSAMPLING)  # noqa: E731
-        made = read_at(wave.astype(jnp.float32), ratio, places, most=Fraction(high))
-        return jnp.where(jnp.arange(size) < new, made, 0.0).astype(wave.dtype)
+        made = read_at(silenced(clip).wave.astype(jnp.float32), ratio, places, most=Fraction(high))
+        return jnp.where(jnp.arange(size) < new, made, 0.0).astype(clip.wave.dtype)
 
-    return clip.replace(wave=in_turn(change, clip.wave, ratio, new), length=new)
+    return clip.replace(wave=in_turn(change, clip, ratio, new), length=new)
 
 
 def length_by(samples: int | Array, ratio: Array, *, mode: str = "round") -> Array:

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxkit.audio.extent import silenced
+from jaxkit.audio.extent import check, silenced
 from jaxkit.audio.sections import Sections, cascade, from_sos
 from jaxkit.audio.state_space import through
 from jaxkit.boundary import in_turn
@@ -44,6 +44,11 @@ def through_sections(design: Callable[..., Sections], params: Any, clip: Clip) -
 
 def on_wave(function: Callable[..., jax.Array], clip: Clip, *params: jax.Array) -> Clip:
     """The clip with `function(wave, *params)`, computed in float32, as its wave; silent beyond its length."""
+    check(clip)
+    return in_turn(lambda clip, *params: _on_wave(function, clip, *params), clip, *params)
+
+
+def _on_wave(function: Callable[..., jax.Array], clip: Clip, *params: jax.Array) -> Clip:
     clip = silenced(clip)
-    wave = in_turn(function, clip.wave.astype(jnp.float32), *params)
+    wave = function(clip.wave.astype(jnp.float32), *params)
     return silenced(clip.replace(wave=wave.astype(clip.wave.dtype)))

@@ -1,12 +1,13 @@
 """Change of the sample rate by a fixed ratio."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
 
 from jaxkit.audio.band_limit import REACH, pass_band
-from jaxkit.audio.extent import silenced
+from jaxkit.audio.extent import check, silenced
 from jaxkit.audio.fft_blocks import blocks, frequencies, refitted
 from jaxkit.audio.lengths import output_length
 from jaxkit.audio.positions import rational
@@ -41,25 +42,30 @@ def resample(clip: Clip, rate: int, *, mode: str = "ceil") -> Clip:
       ValueError: if the wave is not `[T]`, or a rate is no positive integer below 2**22, or the rates differ by more
         than a factor of 512.
     """
-    clip = silenced(clip)
     samples = output_length(clip.wave.shape[0], clip.rate, rate, mode=mode)
-    length = None if clip.length is None else output_length(clip.length, clip.rate, rate, mode=mode)
     ratio = Fraction(rate, clip.rate)
-    if ratio == 1:
-        return clip
     if not 1 / MOST <= ratio <= MOST:
         raise ValueError(f"rates may differ by a factor of {MOST}, got {clip.rate} and {rate} Hz; go by way of another")
+    if ratio == 1:
+        return silenced(clip)
+    made = _change(clip, ratio, samples)
+    if clip.length is None:
+        return Clip(made, None, rate)
+    length = output_length(clip.length, clip.rate, rate, mode=mode)
+    return Clip(jnp.where(jnp.arange(samples) < length, made, 0.0), length, rate)
 
-    made = _change(clip.wave.astype(jnp.float32), ratio, samples)
-    made = made if length is None else jnp.where(jnp.arange(samples) < length, made, 0.0)
-    return Clip(made.astype(clip.wave.dtype), length, rate)
 
-
-def _change(wave: Array, ratio: Fraction, samples: int) -> Array:
+def _change(clip: Clip, ratio: Fraction, samples: int) -> Array:
+    check(clip)
     if max(ratio.numerator, ratio.denominator) > LARGEST_TERM:
         places = lambda _: rational(samples, OVERSAMPLING / ratio)  # noqa: E731
-        return in_turn(lambda wave: read_at(wave, jnp.float32(1 / ratio), places, most=1 / ratio), wave)
+        return in_turn(_cast(lambda wave: read_at(wave, jnp.float32(1 / ratio), places, most=1 / ratio)), clip)
     plan = blocks(ratio, REACH * max(1 / ratio, Fraction(1)))
     weights = pass_band(jnp.asarray(frequencies(plan)))
-    rows = in_turn(lambda wave: refitted(wave, weights, plan), wave)
+    rows = in_turn(_cast(lambda wave: refitted(wave, weights, plan)), clip)
     return jax.lax.slice(rows.reshape(-1), (plan.margin[1],), (plan.margin[1] + samples,))
+
+
+def _cast(function: Callable[[Array], Array]) -> Callable[[Clip], Array]:
+    """`function` of a float32 wave as one of a clip, silent beyond its length: part of the loop over clips."""
+    return lambda clip: function(silenced(clip).wave.astype(jnp.float32)).astype(clip.wave.dtype)

@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxkit.audio.dynamic import LEAST, MOST, resample_by
 from jaxkit.audio.extent import silenced
+from jaxkit.boundary import in_turn
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, interval
 from jaxkit.records import Clip
@@ -37,11 +38,11 @@ def speed(*, factor: tuple[float, float] = (0.9, 1.1), choices: tuple[float, ...
         del spec
         return draw_uniform(key, ends) if choices is None else jax.random.choice(key, np.float32(choices))
 
-    def apply(drawn: Array, clip: Clip) -> Clip:
+    def played(drawn: Array, clip: Clip) -> Clip:
         made = resample_by(clip, drawn, ratios=ends, capacity=capacity(clip.wave.shape[0], ends[0]))
         return kept_at_one(drawn, clip, made)
 
-    return Op(draw, apply, name="speed")
+    return Op(draw, lambda drawn, clip: in_turn(played, drawn, clip), name="speed")
 
 
 def capacity(samples: int, low: float) -> int:
