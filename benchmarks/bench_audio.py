@@ -44,8 +44,8 @@ NOTES = (
     "many times faster jaxkit is: the ratio of medians, with its 95 % bootstrap interval.",
     "",
     "jaxkit: from clips and lengths in NumPy arrays, draws included, until the result is ready, spread over two CPU "
-    "devices (`jax_num_cpu_devices`, `batch(op, mesh=...)`). torch: the batched "
-    "code that torchaudio runs, written in PyTorch because torchaudio's wheel needs CUDA libraries; two threads; "
+    "devices (`jax_num_cpu_devices`, `batch(op, mesh=...)`). torch: the "
+    "batched code that torchaudio runs, in PyTorch because torchaudio's wheel needs CUDA libraries; two threads; "
     "`kaiser_best` is its resampler with the filter that comes near to soxr's. kaldi-native-fbank and librosa: a loop "
     "in one thread. soxr, SciPy, pyloudnorm: a loop shared by two threads. audiomentations: a loop shared by two "
     "threads or two processes, whichever takes less. torch-audiomentations: batched, two threads, over a stand-in for "
