@@ -22,8 +22,8 @@ class Loaded(NamedTuple):
 
 
 def threads() -> ThreadPoolExecutor:
-    """One for each core: libsndfile and the device's programs run outside of Python's lock."""
-    return ThreadPoolExecutor(os.cpu_count())
+    """Two for each core: libsndfile and the device's programs run outside of Python's lock, and wait for memory."""
+    return ThreadPoolExecutor(2 * (os.cpu_count() or 1))
 
 
 def planned(files: Sequence[str], pool: ThreadPoolExecutor) -> tuple[list[Group], dict[int, Skipped]]:
