@@ -1,9 +1,12 @@
 """Overlapping frames of a wave, by reshaping and shifted slices: no gather, no convolution."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 
 Array = jax.Array
+MOST_FRAMES = 4096
 
 
 def frames(wave: Array, *, width: int, hop: int, count: int) -> Array:
@@ -24,6 +27,30 @@ def frames(wave: Array, *, width: int, hop: int, count: int) -> Array:
     by_hop = jnp.pad(used, (0, rows * hop - used.shape[0])).reshape(rows, hop)
     parts = [by_hop[i : i + count, : min(hop, width - i * hop)] for i in range(across)]
     return jnp.concatenate(parts, axis=1)
+
+
+def in_parts(function: Callable[[Array, int], Array], wave: Array, *, width: int, hop: int, count: int) -> Array:
+    """`function(part, n)` of equal parts of a wave that hold `n` frames, one after the other: memory stays bounded.
+
+    Args:
+      function: of a part `[samples]` and the number of its frames, to `[n, K]`.
+      wave: `[T]`; zeros follow it.
+      width: samples in a frame.
+      hop: samples from one frame to the next.
+      count: how many frames.
+
+    Returns:
+      `[count, K]`.
+    """
+    parts = max(-(-count // MOST_FRAMES), 1)
+    if parts == 1:
+        return function(wave, count)
+    each = -(-count // parts)
+    span = (each - 1) * hop + width
+    wave = jnp.pad(wave, (0, max((parts - 1) * each * hop + span - wave.shape[0], 0)))
+    part = lambda start: function(jax.lax.dynamic_slice(wave, (start,), (span,)), each)  # noqa: E731
+    rows = jax.lax.map(part, jnp.arange(parts, dtype=jnp.int32) * (each * hop))
+    return rows.reshape(parts * each, -1)[:count]
 
 
 def overlap_add(parts: Array, *, hop: int) -> Array:

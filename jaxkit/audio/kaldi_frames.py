@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxkit.audio.extent import length as extent
 from jaxkit.audio.extent import silenced
+from jaxkit.audio.frames import in_parts
 from jaxkit.audio.windows import window
 from jaxkit.boundary import in_turn
 from jaxkit.ranges import number, one_of_names
@@ -18,7 +19,6 @@ from jaxkit.records import Clip, Features
 Array = jax.Array
 SCALES = {"int16": 32768.0, "unit": 1.0}
 # More frames than this are worked on in parts.
-MOST_FRAMES = 4096
 
 
 class Framing(NamedTuple):
@@ -128,18 +128,6 @@ def featured(clip: Clip, framing: Framing, n_fft: int, function: Callable[[Prepa
         return values if clip.length is None else jnp.where(valid[:, None], values, 0.0)
 
     return Features(in_turn(body, clip), None if clip.length is None else count_of(clip.length))
-
-
-def in_parts(function: Callable[[Array, int], Array], wave: Array, *, width: int, hop: int, count: int) -> Array:
-    """`function(part, N)` of parts of a wave that hold `N` frames, one after the other: memory stays bounded."""
-    if count <= MOST_FRAMES:
-        return function(wave, count)
-    parts = -(-count // MOST_FRAMES)
-    span = (MOST_FRAMES - 1) * hop + width
-    padded = jnp.pad(wave, (0, max(0, (parts - 1) * MOST_FRAMES * hop + span - wave.shape[0])))
-    part = lambda start: function(jax.lax.dynamic_slice(padded, (start,), (span,)), MOST_FRAMES)  # noqa: E731
-    values = jax.lax.map(part, jnp.arange(parts, dtype=jnp.int32) * (MOST_FRAMES * hop))
-    return values.reshape(parts * MOST_FRAMES, -1)[:count]
 
 
 def prepared(wave: Array, framing: Framing, width: int, hop: int, count: int, n_fft: int) -> Prepared:

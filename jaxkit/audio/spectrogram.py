@@ -1,6 +1,5 @@
 """Frames of a clip and what filters see in their power spectra: the common middle of the mel presets."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -10,7 +9,7 @@ import numpy as np
 from jaxkit.audio.dft import power
 from jaxkit.audio.edges import MODES, with_edges
 from jaxkit.audio.extent import length, silenced
-from jaxkit.audio.frames import frames
+from jaxkit.audio.frames import frames, in_parts
 from jaxkit.audio.mel import mel_product
 from jaxkit.audio.windows import SHAPES, window
 from jaxkit.ranges import one_of_names
@@ -18,7 +17,6 @@ from jaxkit.records import Clip, Features
 
 Array = jax.Array
 # More frames than this are worked on in parts: the memory of a long clip stays small.
-MOST_FRAMES = 4096
 
 
 class Layout(NamedTuple):
@@ -100,26 +98,11 @@ def filtered(wave: Array, filters: np.ndarray, layout: Layout, *, count: int, ex
     # Zeros to the left of a window change the phase of a spectrum only.
     wave = wave[(layout.n_fft - layout.width) // 2 :]
 
-    def bands(part: Array) -> Array:
-        return mel_product(_raised(power(part * weights[None], layout.n_fft), exponent), filters)
+    def bands(part: Array, count: int) -> Array:
+        rows = frames(part, width=layout.width, hop=layout.hop, count=count) * weights[None]
+        return mel_product(_raised(power(rows, layout.n_fft), exponent), filters)
 
     return in_parts(bands, wave, width=layout.width, hop=layout.hop, count=count)
-
-
-def in_parts(function: Callable[[Array], Array], wave: Array, *, width: int, hop: int, count: int) -> Array:
-    """`function` of the frames of a wave, `[n, width]` to `[n, K]`; many frames are taken in equal parts."""
-    parts = max(-(-count // MOST_FRAMES), 1)
-    if parts == 1:
-        return function(frames(wave, width=width, hop=hop, count=count))
-    each = -(-count // parts)
-    wave = jnp.pad(wave, (0, max((parts * each - 1) * hop + width - wave.shape[0], 0)))
-
-    def part(index: Array) -> Array:
-        piece = jax.lax.dynamic_slice(wave, (index * (each * hop),), ((each - 1) * hop + width,))
-        return function(frames(piece, width=width, hop=hop, count=each))
-
-    rows = jax.lax.map(part, jnp.arange(parts, dtype=jnp.int32))
-    return rows.reshape(parts * each, -1)[:count]
 
 
 def masked(values: Array, count: int | Array, clip: Clip) -> Features:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from jaxkit import Clip
-from jaxkit.audio import kaldi_frames
-from jaxkit.audio.kaldi_frames import Framing, featured, frame_count, in_parts, mirrored
+from jaxkit.audio.kaldi_frames import Framing, featured, frame_count, mirrored, prepared
 
 
 def _mirror(place: int, samples: int) -> int:
@@ -41,7 +40,7 @@ def test_frames_are_emphasised_and_windowed_and_their_energy_is_known(rng):
     wave = rng.normal(1, 1, 300).astype(np.float32)
     for name in ("povey", "hamming"):
         framing = Framing(window=name, preemphasis=0.9)
-        ours = jax.jit(lambda wave, framing=framing: kaldi_frames.prepared(wave, framing, 50, 20, 12, 64))(wave)
+        ours = jax.jit(lambda wave, framing=framing: prepared(wave, framing, 50, 20, 12, 64))(wave)
         for i, (row, energy) in enumerate(zip(np.asarray(ours.frames), np.asarray(ours.raw_energy), strict=True)):
             frame = wave[20 * i : 20 * i + 50].astype(np.float64)
             frame -= frame.mean()
@@ -50,17 +49,6 @@ def test_frames_are_emphasised_and_windowed_and_their_energy_is_known(rng):
             cosine = np.cos(2 * np.pi * np.arange(50) / 49)
             weights = (0.5 - 0.5 * cosine) ** 0.85 if name == "povey" else 0.54 - 0.46 * cosine
             np.testing.assert_allclose(row, np.pad(frame * weights, (0, 14)), atol=1e-5)
-
-
-def test_parts_of_long_waves_do_not_show(rng, monkeypatch):
-    monkeypatch.setattr(kaldi_frames, "MOST_FRAMES", 8)
-    wave, function = jnp.asarray(rng.normal(size=21 * 4 + 6), jnp.float32), _plain_frames
-    made = in_parts(function, wave, width=10, hop=4, count=21)
-    np.testing.assert_array_equal(made, function(wave, 21))
-
-
-def _plain_frames(wave, count):
-    return jnp.stack([wave[4 * i : 4 * i + 10] for i in range(count)])
 
 
 def test_nothing_has_no_mirror_image():

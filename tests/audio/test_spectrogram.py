@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from jaxkit import Clip
-from jaxkit.audio import spectrogram
+from jaxkit.audio import frames
 from jaxkit.audio.mel import mel_filters
 from jaxkit.audio.spectrogram import Layout, frame_count, mel_frames
 
@@ -43,7 +43,7 @@ def test_many_frames_are_worked_on_in_parts(exponent, monkeypatch, rng):
     layout = Layout(64, 16, 64)
     powers = lambda clip: mel_frames(clip, FILTERS, layout, exponent=exponent).values  # noqa: E731
     at_once = jax.jit(powers)(clip)
-    monkeypatch.setattr(spectrogram, "MOST_FRAMES", 9)
+    monkeypatch.setattr(frames, "MOST_FRAMES", 9)
     in_parts = jax.jit(lambda clip: powers(clip))(clip)
     np.testing.assert_allclose(in_parts, at_once, rtol=1e-5, atol=1e-5)
 
