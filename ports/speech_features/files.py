@@ -141,4 +141,6 @@ def _reason(path: str, error: Exception) -> str:
     if file.stat().st_size == 0:
         return "the file is empty"
     told = str(error).replace(path, file.name).replace(f"Error opening '{file.name}': ", "").removeprefix("Error : ")
-    return told.removesuffix(".") or type(error).__name__
+    # libsndfile says so of an MP3 file that has no frame.
+    strange = "does not exist or is not a regular file" in told
+    return "the content is of no known sound format" if strange else told.removesuffix(".") or type(error).__name__

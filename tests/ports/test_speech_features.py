@@ -51,6 +51,7 @@ def mixed(module, tmp_path_factory):
     (folder / "b-empty.wav").write_bytes(b"")
     soundfile.write(folder / "c.flac", clip(module, 0.7, 44100, 1), 44100, subtype="PCM_24")
     (folder / "d-text.wav").write_text("not a sound " * 20)
+    (folder / "q-text.mp3").write_text("not a sound " * 20)
     soundfile.write(folder / "e.wav", np.stack([wave, 0.5 * wave], axis=1), RATE, subtype="FLOAT")
     whole = (folder / "a.wav").read_bytes()
     (folder / "f-cut.wav").write_bytes(whole[: len(whole) * 2 // 3])
@@ -80,6 +81,7 @@ REASONS = {
     "m-click.wav": "12.5 ms",
     "n-bytes.raw": "raw samples",
     "o-cut.ogg": "truncated",
+    "q-text.mp3": "of no known sound format",
 }
 
 
@@ -236,6 +238,6 @@ def test_a_users_folder_becomes_cases_and_a_table(module, mixed):
     names = [Path(file).name for case in cases.cases(request) for file in case.inputs[1]]
     assert {"a.wav", "c.flac", "e.wav"} <= set(names) and not set(REASONS) & set(names)
     rows = dict(cases.table(request).rows)
-    assert set(rows) == {"all", *REASONS} and "6 of 16 read" in rows["all"]
+    assert set(rows) == {"all", *REASONS} and "6 of 17 read" in rows["all"]
     assert "44100 Hz" in rows["all"] and "lost sync" in rows["i-cut.flac"]
     assert len(module("sources").files(request, 40)) == 40
