@@ -23,6 +23,7 @@ import numpy as np  # noqa: E402
 
 from benchmarks.audio_clips import Size, clips  # noqa: E402
 from benchmarks.audio_ops import SUBJECTS, Subject, examples  # noqa: E402
+from benchmarks.devices import bandwidth  # noqa: E402
 from jaxkit import Op, batch, stateless  # noqa: E402
 
 WHOLE, SMALL = Size(32, 15), Size(2, 3)
@@ -129,18 +130,6 @@ def differences(own: Any, expected: Any, *, relative: bool) -> tuple[float, floa
         elif a.size:
             apart = max(apart, float((a != b).mean()))
     return largest, apart
-
-
-def bandwidth(device: Any) -> float:
-    """Bytes a second of a copy on the device, both ways counted."""
-    values = jax.device_put(np.ones(2**26, np.float32), device)
-    double = jax.jit(lambda x: x * 2)
-    jax.block_until_ready(double(values))
-    start = time.perf_counter()
-    for _ in range(10):
-        values = double(values)
-    jax.block_until_ready(values)
-    return 10 * 2 * values.nbytes / (time.perf_counter() - start)
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:

@@ -27,6 +27,7 @@ from benchmarks import audio_report as report  # noqa: E402
 from benchmarks.audio_clips import SIZES, write_banks  # noqa: E402
 from benchmarks.audio_measure import Bench, Plan, Row, measure  # noqa: E402
 from benchmarks.audio_ops import SUBJECTS  # noqa: E402
+from benchmarks.choice import names  # noqa: E402
 from benchmarks.peers_audiomentations import workers  # noqa: E402
 from jaxkit.port.machine import environment, now  # noqa: E402
 
@@ -68,14 +69,6 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     found.only = names(parser, found.only, SUBJECTS, QUICK_OPS if found.quick else SUBJECTS)
     found.sizes = names(parser, found.sizes, SIZES, ("short",) if found.quick else SIZES)
     return found
-
-
-def names(parser: argparse.ArgumentParser, text: str, known: Sequence[str], default: Sequence[str]) -> list[str]:
-    chosen = [name for name in text.split(",") if name] or list(default)
-    for name in chosen:
-        if name not in known:
-            parser.error(f"{name!r} is unknown; choose from {', '.join(known)}")
-    return chosen
 
 
 def rows(given: argparse.Namespace, console: Console, folder: Path) -> Iterator[Row]:

@@ -22,6 +22,7 @@ from rich.console import Console  # noqa: E402
 from rich.progress import Progress  # noqa: E402
 
 from benchmarks import limits, measure, processes, report  # noqa: E402
+from benchmarks.choice import names  # noqa: E402
 from benchmarks.image_ops import SUBJECTS  # noqa: E402
 from benchmarks.pictures import SIZES  # noqa: E402
 from jaxkit.port.machine import environment, now  # noqa: E402
@@ -55,17 +56,9 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help=f"least rounds (default {ROUNDS}, quick {QUICK_ROUNDS})")
     parser.add_argument("--output", type=Path, default=ROOT / "benchmarks" / "results", help="folder of the results")
     found = parser.parse_args(given)
-    found.only = names(parser, found.only, [*SUBJECTS, "limits"])
-    found.sizes = names(parser, found.sizes, SIZES)
+    found.only = names(parser, found.only, [*SUBJECTS, "limits"], [*SUBJECTS, "limits"])
+    found.sizes = names(parser, found.sizes, SIZES, SIZES)
     return found
-
-
-def names(parser: argparse.ArgumentParser, text: str, known: Sequence[str]) -> list[str]:
-    chosen = [name for name in text.split(",") if name] or list(known)
-    for name in chosen:
-        if name not in known:
-            parser.error(f"{name!r} is unknown; choose from {', '.join(known)}")
-    return chosen
 
 
 def chosen(given: argparse.Namespace) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
 
+from benchmarks.devices import bandwidth  # noqa: E402
 from benchmarks.sampling_cases import made  # noqa: E402
 from jaxkit.sampling import Ellipsoids, sample_union  # noqa: E402
 
@@ -110,18 +111,6 @@ def difference(draw: Any, expected: Any, step: float) -> tuple[float, float]:
         places.append(world[kept][np.lexsort((world[kept, 0], one.source[kept]))])
     gaps = np.abs(places[0] - places[1]).max(1) / step
     return float(apart), float(np.quantile(gaps, 0.999)) if len(gaps) else 0.0
-
-
-def bandwidth(device: Any) -> float:
-    """Bytes a second of a copy on the device, both ways counted."""
-    values = jax.device_put(np.ones(2**26, np.float32), device)
-    double = jax.jit(lambda x: x * 2)
-    jax.block_until_ready(double(values))
-    start = time.perf_counter()
-    for _ in range(10):
-        values = double(values)
-    jax.block_until_ready(values)
-    return 10 * 2 * values.nbytes / (time.perf_counter() - start)
 
 
 def main() -> int:

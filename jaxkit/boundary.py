@@ -49,19 +49,15 @@ def member_by_member(function: Callable[..., Any], *operands: Any) -> Any:
       function: of pytrees of arrays, to a pytree of arrays.
       operands: pytrees of arrays.
     """
-    if not is_traced(operands):
-        return function(*operands)
-    sequential = jax.custom_batching.custom_vmap(function)
 
-    @sequential.def_vmap
-    def rule(size: int, batched: list[bool], *operands: Any) -> tuple[Any, Any]:
+    def rule(size: int, batched: Any, *operands: Any) -> Any:
         every = widened(size, batched, operands)
         # XLA dissolves a loop of one step, and what it then makes of the step is not what it makes within a loop.
         every = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf]), every) if size == 1 else every
         out = jax.lax.map(lambda member: member_by_member(function, *member), every)
-        return jax.tree.map(lambda leaf: leaf[:size], out), jax.tree.map(lambda leaf: True, out)
+        return jax.tree.map(lambda leaf: leaf[:size], out)
 
-    return differentiable_as(function, sequential)(*operands)
+    return _batched_by(rule, function, operands)
 
 
 def in_turn(function: Callable[..., Any], *operands: Any) -> Any:
@@ -74,26 +70,28 @@ def in_turn(function: Callable[..., Any], *operands: Any) -> Any:
       function: of pytrees of arrays, to a pytree of arrays.
       operands: pytrees of arrays.
     """
-    if not is_traced(operands):
-        return function(*operands)
-    sequential = jax.custom_batching.custom_vmap(function)
 
-    @sequential.def_vmap
-    def rule(size: int, batched: list[bool], *operands: Any) -> tuple[Any, Any]:
+    def rule(size: int, batched: Any, *operands: Any) -> Any:
         axes = jax.tree.map(lambda flag: 0 if flag else None, tuple(batched))
         at_once = jax.vmap(function, in_axes=axes, axis_size=size)
-        out = jax.lax.platform_dependent(*operands, cpu=_looped(function, size, batched), default=at_once)
+        looped = lambda *own: jax.lax.map(lambda member: function(*member), widened(size, batched, own))  # noqa: E731
+        return jax.lax.platform_dependent(*operands, cpu=looped, default=at_once)
+
+    return _batched_by(rule, function, operands)
+
+
+def _batched_by(rule: Callable[..., Any], function: Callable[..., Any], operands: tuple) -> Any:
+    """`function(*operands)`, which `vmap` batches by `rule(size, batched, *operands)`; differentiated as it is."""
+    if not is_traced(operands):
+        return function(*operands)
+    special = jax.custom_batching.custom_vmap(function)
+
+    @special.def_vmap
+    def batched_rule(size: int, batched: list[bool], *operands: Any) -> tuple[Any, Any]:
+        out = rule(size, batched, *operands)
         return out, jax.tree.map(lambda leaf: True, out)
 
-    return differentiable_as(function, sequential)(*operands)
-
-
-def _looped(function: Callable, size: int, batched: Any) -> Callable:
-    def run(*operands):
-        every = widened(size, batched, operands)
-        return jax.lax.map(lambda member: function(*member), every)
-
-    return run
+    return differentiable_as(function, special)(*operands)
 
 
 def is_traced(tree: Any) -> bool:

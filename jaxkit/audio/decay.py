@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxkit.audio.level import root
 from jaxkit.ranges import one_of_names
 
 Array = jax.Array
@@ -42,7 +43,7 @@ def wall_reflection(room: Array, t60: Array | float, *, formula: str = "box") ->
     if formula == "eyring":
         return jnp.exp(-0.5 * lost)
     kept = 1.0 - lost
-    return jnp.where(kept > 0.0, jnp.sqrt(jnp.where(kept > 0.0, kept, 1.0)), 0.0)
+    return root(kept)
 
 
 def _slow_part(room: Array) -> Array:

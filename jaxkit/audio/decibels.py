@@ -6,7 +6,7 @@ import math
 import jax
 import jax.numpy as jnp
 
-from jaxkit.audio.spectrogram import valid
+from jaxkit.audio.frame_mask import valid
 from jaxkit.boundary import in_turn
 from jaxkit.ranges import number
 from jaxkit.records import Features

@@ -9,6 +9,7 @@ from jaxkit.records import Clip
 
 Array = jax.Array
 MODES = ("reflect", "constant", "edge")
+SYMMETRIC = "symmetric"
 
 
 def with_edges(clip: Clip, *, before: int, after: int, mode: str = "reflect") -> Array:
@@ -19,7 +20,7 @@ def with_edges(clip: Clip, *, before: int, after: int, mode: str = "reflect") ->
       before: how many samples to set before the first.
       after: how many samples to set after the last valid one.
       mode: `reflect` mirrors without repeating the edge, as often as it takes (`numpy.pad`); `constant` is silence;
-        `edge` repeats the outermost sample.
+        `edge` repeats the outermost sample; `symmetric` mirrors with the edge repeated, as Kaldi does.
 
     Returns:
       `[before + T + after]`, silent after the new samples.
@@ -27,7 +28,7 @@ def with_edges(clip: Clip, *, before: int, after: int, mode: str = "reflect") ->
     Raises:
       ValueError: if there is no such mode.
     """
-    mode = one_of_names("pad_mode", mode, MODES)
+    mode = one_of_names("pad_mode", mode, (*MODES, SYMMETRIC))
     clip = silenced(clip)
     wave, end = clip.wave, length(clip)
     if mode == "constant" or wave.shape[0] == 0:
@@ -46,8 +47,9 @@ def _read(wave: Array, start: int | Array, count: int, end: int | Array, mode: s
     if mode == "edge":
         places = jnp.clip(places, 0, jnp.maximum(end - 1, 0))
     else:
-        period = jnp.maximum(2 * (end - 1), 1)
+        repeated = int(mode == SYMMETRIC)
+        period = jnp.maximum(2 * (end - 1 + repeated), 1)
         folded = places % period
-        places = jnp.minimum(folded, period - folded)
+        places = jnp.minimum(folded, period - repeated - folded)
     # An empty clip in a padded wave has its first, silent sample read.
     return wave.at[jnp.where(end > 1, places, 0)].get(mode="promise_in_bounds")

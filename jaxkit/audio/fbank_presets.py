@@ -5,7 +5,7 @@ import numpy as np
 
 from jaxkit.audio.cmvn import cmvn
 from jaxkit.audio.extent import check
-from jaxkit.audio.frame_mask import frame_length
+from jaxkit.audio.frame_mask import frame_length, valid
 from jaxkit.audio.kaldi import kaldi_fbank
 from jaxkit.audio.stack import stack_frames
 from jaxkit.ranges import flag
@@ -107,6 +107,6 @@ def ast_fbank(
     shift, scale = (np.float32(mean), np.float32(1 / (2 * std))) if flag("normalize", normalize) else (0.0, 1.0)
     values = (values - shift) * scale
     if max_length is None and features.length is not None:
-        values = jnp.where(jnp.arange(values.shape[0])[:, None] < length, values, 0.0)
+        values = jnp.where(valid(values, length), values, 0.0)
     told = features.length is not None or max_length is not None
     return Features(values, jnp.asarray(length, jnp.int32) if told else None)

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from jaxkit.records import Features
+from jaxkit.records import Clip, Features
 
 Array = jax.Array
 
@@ -23,5 +23,14 @@ def masked(features: Features) -> Features:
         raise ValueError(f"features are [frames, bins], got {features.values.shape}; use jax.vmap for a batch")
     if features.length is None:
         return features
-    valid = jnp.arange(features.values.shape[0])[:, None] < features.length
-    return features.replace(values=jnp.where(valid, features.values, 0.0))
+    return features.replace(values=jnp.where(valid(features.values, features.length), features.values, 0.0))
+
+
+def counted(values: Array, count: int | Array, clip: Clip) -> Features:
+    """Features of a clip, of which `count` frames are valid and the others zero; all, where all of the clip is."""
+    return masked(Features(values, None if clip.length is None else jnp.asarray(count, jnp.int32)))
+
+
+def valid(values: Array, count: int | Array) -> Array:
+    """`[frames, 1]` bool: which frames of `values` are among the first `count`."""
+    return (jnp.arange(values.shape[0], dtype=jnp.int32) < count)[:, None]

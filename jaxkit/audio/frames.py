@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 Array = jax.Array
+# More frames than this are worked on in parts: the memory of a long clip stays small.
 MOST_FRAMES = 4096
 
 
@@ -21,12 +22,16 @@ def frames(wave: Array, *, width: int, hop: int, count: int) -> Array:
     Returns:
       `[count, width]`.
     """
-    across = -(-width // hop)
-    rows = across + max(count - 1, 0)
-    used = wave[: rows * hop]
-    by_hop = jnp.pad(used, (0, rows * hop - used.shape[0])).reshape(rows, hop)
-    parts = [by_hop[i : i + count, : min(hop, width - i * hop)] for i in range(across)]
+    rows = by_hop(wave, width=width, hop=hop, count=count)
+    parts = [rows[i : i + count, : min(hop, width - i * hop)] for i in range(-(-width // hop))]
     return jnp.concatenate(parts, axis=1)
+
+
+def by_hop(wave: Array, *, width: int, hop: int, count: int) -> Array:
+    """All samples that `count` frames of `width` read, in rows of `hop`: frame `i` begins with row `i`."""
+    rows = -(-width // hop) + max(count - 1, 0)
+    used = wave[: rows * hop]
+    return jnp.pad(used, (0, rows * hop - used.shape[0])).reshape(rows, hop)
 
 
 def in_parts(function: Callable[[Array, int], Array], wave: Array, *, width: int, hop: int, count: int) -> Array:

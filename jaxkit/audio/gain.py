@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.audio.extent import silenced
+from jaxkit.audio.level import decibels
 from jaxkit.op import Op
 from jaxkit.ranges import draw_uniform, interval
 from jaxkit.records import Clip
@@ -25,10 +26,5 @@ def gain(*, gain_db: tuple[float, float] = (-6.0, 6.0)) -> Op:
 
 def _apply(drawn: Array, clip: Clip) -> Clip:
     clip = silenced(clip)
-    louder = clip.wave.astype(jnp.float32) * factor(drawn)
+    louder = clip.wave.astype(jnp.float32) * decibels(drawn)
     return clip.replace(wave=louder.astype(clip.wave.dtype))
-
-
-def factor(gain_db: Array) -> Array:
-    """The factor of amplitudes that a gain in dB is; exactly one for 0 dB."""
-    return jnp.power(jnp.float32(10.0), gain_db / 20)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxkit.audio.dft import power
 from jaxkit.audio.extent import check
 from jaxkit.audio.kaldi_frames import Framing, Prepared, featured, sizes
+from jaxkit.audio.level import root
 from jaxkit.audio.mel import mel_filters, mel_product
 from jaxkit.ranges import number
 from jaxkit.records import Clip, Features
@@ -169,13 +170,7 @@ def _filters(clip: Clip, framing: Framing, n_mels: int, low: float, high: float,
 
 def _mels(frames: Array, filters: np.ndarray, use_power: bool) -> Array:
     squares = power(frames, frames.shape[1])
-    return mel_product(squares if use_power else _root(squares), filters)
-
-
-def _root(squares: Array) -> Array:
-    """The square root, whose derivative at zero is taken to be zero."""
-    positive = squares > 0
-    return jnp.where(positive, jnp.sqrt(jnp.where(positive, squares, 1.0)), 0.0)
+    return mel_product(squares if use_power else root(squares), filters)
 
 
 def _log_energy(prepared: Prepared, *, raw_energy: bool, floor: float) -> Array:

@@ -8,9 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxkit.audio.edges import SYMMETRIC, with_edges
 from jaxkit.audio.extent import length as extent
 from jaxkit.audio.extent import silenced
-from jaxkit.audio.frames import in_parts
+from jaxkit.audio.frame_mask import counted
+from jaxkit.audio.frames import by_hop, in_parts
 from jaxkit.audio.windows import window
 from jaxkit.boundary import in_turn
 from jaxkit.ranges import number, one_of_names
@@ -18,7 +20,6 @@ from jaxkit.records import Clip, Features
 
 Array = jax.Array
 SCALES = {"int16": 32768.0, "unit": 1.0}
-# More frames than this are worked on in parts.
 
 
 class Framing(NamedTuple):
@@ -77,32 +78,6 @@ def frame_count(samples: Array | int, *, width: int, hop: int, snip_edges: bool)
     return max(fitting, 0) if isinstance(samples, int) else jnp.maximum(fitting, 0)
 
 
-def mirrored(wave: Array, length: Array | int, *, before: int, after: int) -> Array:
-    """The wave with its mirror image in front of it and behind its true end, edge samples included.
-
-    Args:
-      wave: `[T]`.
-      length: how many samples of it are valid.
-      before: samples in front.
-      after: samples behind.
-
-    Returns:
-      `[before + T + after]`. What lies further behind than `after` is zero.
-    """
-    if wave.shape[0] == 0:
-        return jnp.zeros((before + after,), wave.dtype)
-    start, end = (_folded(wave, places, length) for places in (np.arange(-before, 0), length + np.arange(after)))
-    widened = jnp.concatenate([start, wave, jnp.zeros((after,), wave.dtype)])
-    return jax.lax.dynamic_update_slice(widened, end, (before + length,))
-
-
-def _folded(wave: Array, places: Array | np.ndarray, length: Array | int) -> Array:
-    """Samples at places that lie outside, of a wave that continues as its own mirror image."""
-    last = jnp.maximum(length, 1)
-    within = jnp.asarray(places, jnp.int32) % (2 * last)
-    return wave.at[jnp.where(within < last, within, 2 * last - 1 - within)].get(mode="promise_in_bounds")
-
-
 def featured(clip: Clip, framing: Framing, n_fft: int, function: Callable[[Prepared], Array]) -> Features:
     """Features of a clip, from a function of the frames of Kaldi.
 
@@ -118,16 +93,16 @@ def featured(clip: Clip, framing: Framing, n_fft: int, function: Callable[[Prepa
     scale = SCALES[one_of_names("input_scale", framing.input_scale, tuple(SCALES))]
     shift = 0 if framing.snip_edges else width // 2 - hop // 2
 
-    def body(clip: Clip) -> Array:
+    def body(clip: Clip) -> Features:
         wave = silenced(clip).wave.astype(jnp.float32) * scale
         if not framing.snip_edges:
-            wave = mirrored(wave, extent(clip), before=max(shift, 0), after=width)[max(-shift, 0) :]
+            whole = clip.replace(wave=wave)
+            wave = with_edges(whole, before=max(shift, 0), after=width, mode=SYMMETRIC)[max(-shift, 0) :]
         of_part = lambda part, count: function(prepared(part, framing, width, hop, count, n_fft))  # noqa: E731
         values = in_parts(of_part, wave, width=width, hop=hop, count=count)
-        valid = jnp.arange(count) < count_of(extent(clip))
-        return values if clip.length is None else jnp.where(valid[:, None], values, 0.0)
+        return counted(values, count_of(extent(clip)), clip)
 
-    return Features(in_turn(body, clip), None if clip.length is None else count_of(clip.length))
+    return in_turn(body, clip)
 
 
 def prepared(wave: Array, framing: Framing, width: int, hop: int, count: int, n_fft: int) -> Prepared:
@@ -139,7 +114,7 @@ def prepared(wave: Array, framing: Framing, width: int, hop: int, count: int, n_
     spans = [(start, min(start + hop, width)) for start in range(0, width, hop)]
     rows, steps = (
         [part[i : i + count, : end - start] for i, (start, end) in enumerate(spans)]
-        for part in (_by_hop(wave, hop, count, width), _by_hop(_steps(wave), hop, count, width))
+        for part in (by_hop(samples, width=width, hop=hop, count=count) for samples in (wave, _steps(wave)))
     )
     mean = sum(row.sum(axis=1, keepdims=True) for row in rows) / width if framing.remove_dc else 0.0
     still, moving = _weights(framing, width)
@@ -163,10 +138,3 @@ def _weights(framing: Framing, width: int) -> tuple[np.ndarray, np.ndarray]:
     # The first sample of a frame loses a share of itself, not of the sample before it.
     moving = share * weights * (np.arange(width) > 0)
     return ((1.0 - share) * weights).astype(np.float32), moving.astype(np.float32)
-
-
-def _by_hop(wave: Array, hop: int, count: int, width: int) -> Array:
-    """All samples that `count` frames read, in rows of `hop`."""
-    rows = -(-width // hop) + max(count - 1, 0)
-    used = wave[: rows * hop]
-    return jnp.pad(used, (0, rows * hop - used.shape[0])).reshape(rows, hop)

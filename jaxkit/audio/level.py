@@ -3,16 +3,15 @@
 import jax
 import jax.numpy as jnp
 
+from jaxkit.audio.statistics import total
+
 Array = jax.Array
-ROW = 1024
 FAINTEST = 1e-36
 
 
 def energy(wave: Array) -> Array:
-    """The sum of squares of `[T]`, by rows, so that its error does not grow with the length of the wave."""
-    rows = -(-wave.shape[0] // ROW)
-    padded = jnp.pad(wave, (0, rows * ROW - wave.shape[0])).reshape(rows, ROW)
-    return jnp.sum(jnp.sum(jnp.square(padded), axis=1))
+    """The sum of squares of `[T]`."""
+    return total(jnp.square(wave))
 
 
 def norm(wave: Array) -> Array:
@@ -20,11 +19,16 @@ def norm(wave: Array) -> Array:
 
     Good for magnitudes up to 1e15. What is fainter than 1e-19 counts as silence, as its squares do in float32.
     """
-    total = energy(wave)
-    silent = total < FAINTEST
-    return jnp.where(silent, 0.0, jnp.sqrt(jnp.where(silent, 1.0, total)))
+    squares = energy(wave)
+    return root(jnp.where(squares < FAINTEST, 0.0, squares))
+
+
+def root(values: Array) -> Array:
+    """The square root; zero, with a derivative of zero, of what is not positive."""
+    positive = values > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, values, 1.0)), 0.0)
 
 
 def decibels(value: Array) -> Array:
-    """The amplitude factor of a level in dB: `10 ** (value / 20)`."""
+    """The amplitude factor of a level in dB: `10 ** (value / 20)`; exactly one for 0 dB."""
     return jnp.power(jnp.float32(10.0), value / jnp.float32(20.0))

@@ -10,6 +10,7 @@ import numpy as np
 from jaxkit.audio.extent import length, silenced
 from jaxkit.audio.filtered import on_wave
 from jaxkit.audio.frames import frames
+from jaxkit.audio.level import decibels
 from jaxkit.audio.sections import Sections, cascade
 from jaxkit.audio.state_space import through
 from jaxkit.op import Op
@@ -75,7 +76,7 @@ def _normalized(target: Array, clip: Clip) -> Clip:
     clip = silenced(clip)
     own = loudness(clip)
     missing = jnp.where(jnp.isfinite(own), target - own, 0.0)
-    louder = clip.wave.astype(jnp.float32) * jnp.exp(missing * (math.log(10) / 20))
+    louder = clip.wave.astype(jnp.float32) * decibels(missing)
     return clip.replace(wave=louder.astype(clip.wave.dtype))
 
 

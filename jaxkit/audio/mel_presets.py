@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxkit.audio.extent import length
+from jaxkit.audio.frame_mask import counted
 from jaxkit.audio.mel import mel_filters
-from jaxkit.audio.spectrogram import Layout, check_layout, frame_count, masked, mel_frames
+from jaxkit.audio.spectrogram import Layout, check_layout, frame_count, mel_frames
 from jaxkit.boundary import in_turn
 from jaxkit.ranges import number
 from jaxkit.records import Clip, Features
@@ -151,4 +152,4 @@ def _mel(clip: Clip, filters: np.ndarray, layout: Layout, exponent: float) -> Fe
 def _log_mel(clip: Clip, *, filters: np.ndarray, layout: Layout) -> Features:
     powers = mel_frames(clip, filters, layout)
     logs = jnp.log(jnp.maximum(powers.values, ESPNET_FLOOR))
-    return masked(logs, frame_count(length(clip), layout), clip)
+    return counted(logs, frame_count(length(clip), layout), clip)

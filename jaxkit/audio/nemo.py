@@ -6,8 +6,10 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.audio.extent import check, inside, length
+from jaxkit.audio.frame_mask import counted, valid
+from jaxkit.audio.level import root
 from jaxkit.audio.mel import mel_filters
-from jaxkit.audio.spectrogram import Layout, check_layout, edged, filtered, masked, precise, valid
+from jaxkit.audio.spectrogram import Layout, check_layout, edged, filtered, precise
 from jaxkit.boundary import in_turn
 from jaxkit.ranges import flag, number
 from jaxkit.records import Clip, Features
@@ -75,7 +77,7 @@ def _log_mel(clip: Clip, *, n_mels: int, layout: Layout, preemphasis: float, nor
     every, count = (_count(samples, layout, more) for samples in (clip.wave.shape[0], length(clip)))
     powers = filtered(edged(_emphasised(clip, preemphasis), layout), filters, layout, count=every)
     logs = jnp.log(powers + GUARD)
-    return masked(_normalised(logs, count) if normalize else logs, count, clip)
+    return counted(_normalised(logs, count) if normalize else logs, count, clip)
 
 
 def _count(samples: int | Array, layout: Layout, more: int) -> int | Array:
@@ -100,6 +102,4 @@ def _normalised(values: Array, count: int | Array) -> Array:
     mean = jnp.where(rows, values, 0).sum(axis=0, keepdims=True) / jnp.maximum(size, 1)
     away = jnp.where(rows, values - mean, 0)
     variance = (away * away).sum(axis=0, keepdims=True) / jnp.maximum(size - 1, 1)
-    varies = variance > 0
-    deviation = jnp.where(varies, jnp.sqrt(jnp.where(varies, variance, 1)), 0)
-    return away / (deviation + LEAST_SPREAD)
+    return away / (root(variance) + LEAST_SPREAD)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxkit.audio.dft import power
 from jaxkit.audio.edges import MODES, with_edges
 from jaxkit.audio.extent import length, silenced
+from jaxkit.audio.frame_mask import counted
 from jaxkit.audio.frames import frames, in_parts
 from jaxkit.audio.mel import mel_product
 from jaxkit.audio.windows import SHAPES, window
@@ -16,7 +17,6 @@ from jaxkit.ranges import one_of_names
 from jaxkit.records import Clip, Features
 
 Array = jax.Array
-# More frames than this are worked on in parts: the memory of a long clip stays small.
 
 
 class Layout(NamedTuple):
@@ -105,24 +105,11 @@ def filtered(wave: Array, filters: np.ndarray, layout: Layout, *, count: int, ex
     return in_parts(bands, wave, width=layout.width, hop=layout.hop, count=count)
 
 
-def masked(values: Array, count: int | Array, clip: Clip) -> Features:
-    """Features of which `count` frames are valid; the others are set to zero."""
-    if clip.length is None:
-        return Features(values, None)
-    kept = jnp.where(valid(values, count), values, jnp.zeros((), values.dtype))
-    return Features(kept, jnp.asarray(count, jnp.int32))
-
-
-def valid(values: Array, count: int | Array) -> Array:
-    """`[frames, 1]` bool: which frames of `values` are among the first `count`."""
-    return (jnp.arange(values.shape[0], dtype=jnp.int32) < count)[:, None]
-
-
 def mel_frames(clip: Clip, filters: np.ndarray, layout: Layout, *, exponent: float = 2.0) -> Features:
     """What filters see in the spectra of all frames of a clip; see `filtered`."""
     count = frame_count(clip.wave.shape[0], layout)
     values = filtered(edged(clip, layout), filters, layout, count=count, exponent=exponent)
-    return masked(values, frame_count(length(clip), layout), clip)
+    return counted(values, frame_count(length(clip), layout), clip)
 
 
 def _raised(powers: Array, exponent: float) -> Array:

@@ -8,8 +8,9 @@ import numpy as np
 
 from jaxkit.audio.dft import frames_of_spectrum, spectrum
 from jaxkit.audio.extent import length
+from jaxkit.audio.frame_mask import counted, valid
 from jaxkit.audio.frames import frames, overlap_add
-from jaxkit.audio.spectrogram import Layout, check_layout, edged, frame_count, masked, valid
+from jaxkit.audio.spectrogram import Layout, check_layout, edged, frame_count
 from jaxkit.audio.windows import window as window_weights
 from jaxkit.boundary import in_turn
 from jaxkit.records import Clip, Features
@@ -103,7 +104,7 @@ def _stft(clip: Clip, *, layout: Layout) -> Features:
     count = frame_count(clip.wave.shape[0], layout)
     wave = edged(clip, layout)
     parts = frames(wave, width=layout.n_fft, hop=layout.hop, count=count) * _weights(layout).astype(wave.dtype)[None]
-    return masked(jax.lax.complex(*spectrum(parts, layout.n_fft)), frame_count(length(clip), layout), clip)
+    return counted(jax.lax.complex(*spectrum(parts, layout.n_fft)), frame_count(length(clip), layout), clip)
 
 
 def _istft(spectra: Features, *, layout: Layout, samples: int) -> Array:

@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxkit.audio.extent import check, length, silenced
+from jaxkit.audio.frame_mask import counted, valid
 from jaxkit.audio.mel import mel_filters
-from jaxkit.audio.spectrogram import Layout, edged, filtered, masked, valid
+from jaxkit.audio.spectrogram import Layout, edged, filtered
 from jaxkit.boundary import in_turn
 from jaxkit.ranges import one_of_names
 from jaxkit.records import Clip, Features
@@ -91,7 +92,7 @@ def _peak(clip: Clip, *, n_mels: int) -> Array:
 def _log_mel(clip: Clip, peak: Array | None = None, *, n_mels: int, pad_to: int | None, scope: str) -> Features:
     if pad_to is None:
         logs, count = _logs(clip, n_mels)
-        return masked(_scaled(logs, _largest(logs, count) if peak is None else peak), count, clip)
+        return counted(_scaled(logs, _largest(logs, count) if peak is None else peak), count, clip)
     samples, inner = length(clip), silenced(clip).wave
     total = pad_to if scope == "example" else inner.shape[0] + pad_to
     logs, count = _logs(Clip(jnp.pad(inner, (0, total - inner.shape[0]))), n_mels)

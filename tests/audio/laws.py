@@ -123,13 +123,6 @@ def extremes(entry: Entry):
     return example.replace(wave=jnp.asarray(extreme()), length=jnp.full((len(IDS),), SAMPLES, jnp.int32))
 
 
-def assert_same(left, right) -> None:
-    """Both trees have the same structure, dtypes and bits."""
-    assert jax.tree.structure(left) == jax.tree.structure(right)
-    for (path, a), b in zip(jax.tree_util.tree_leaves_with_path(left), jax.tree.leaves(right), strict=True):
-        np.testing.assert_array_equal(np.asarray(a), np.asarray(b), strict=True, err_msg=jax.tree_util.keystr(path))
-
-
 def assert_close(left, right, slack: float) -> None:
     """The valid parts of two examples agree; their paddings may differ in size."""
     (a, m), (b, n) = content(left), content(right)

@@ -12,7 +12,7 @@ SAMPLES = 30
 BEFORE, AFTER = 12, 9
 
 
-@pytest.mark.parametrize("mode", ["reflect", "constant", "edge"])
+@pytest.mark.parametrize("mode", ["reflect", "symmetric", "constant", "edge"])
 def test_edges_lie_at_the_true_end(mode, rng):
     lengths = np.array([30, 29, 13, 5, 2, 1, 0], np.int32)
     wave = rng.normal(size=SAMPLES).astype(np.float32)

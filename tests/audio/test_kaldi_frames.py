@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from jaxkit import Clip
-from jaxkit.audio.kaldi_frames import Framing, featured, frame_count, mirrored, prepared
+from jaxkit.audio.edges import with_edges
+from jaxkit.audio.kaldi_frames import Framing, featured, frame_count, prepared
 
 
 def _mirror(place: int, samples: int) -> int:
@@ -52,4 +53,4 @@ def test_frames_are_emphasised_and_windowed_and_their_energy_is_known(rng):
 
 
 def test_nothing_has_no_mirror_image():
-    np.testing.assert_array_equal(mirrored(jnp.zeros(0), 0, before=2, after=3), np.zeros(5))
+    np.testing.assert_array_equal(with_edges(Clip(jnp.zeros(0)), before=2, after=3, mode="symmetric"), np.zeros(5))

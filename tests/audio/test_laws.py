@@ -11,7 +11,6 @@ from tests.audio.laws import (
     KEY,
     MEMBERS,
     assert_close,
-    assert_same,
     content,
     cut,
     drawn,
@@ -24,6 +23,7 @@ from tests.audio.laws import (
     single,
     with_content,
 )
+from tests.contract import assert_same
 
 STEP = 1e-3
 

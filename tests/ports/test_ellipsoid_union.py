@@ -1,7 +1,6 @@
 """The port of union sampling: its slow programs, its voxels, and whether its proofs can fail."""
 
 import dataclasses
-import importlib
 import math
 from pathlib import Path
 
@@ -9,23 +8,10 @@ import jax
 import numpy as np
 import pytest
 
-from jaxkit.port import Request, load
+from jaxkit.port import Request
 
 FOLDER = Path(__file__).parents[2] / "ports" / "ellipsoid_union"
 QUICK = Request(quick=True)
-
-
-@pytest.fixture(scope="module")
-def port():
-    """The declaration, loaded as `jaxkit prove` loads it."""
-    return load(FOLDER)[0][1]
-
-
-@pytest.fixture(scope="module")
-def module(port):
-    """Gives the port's modules by name."""
-    package = port.cases.__module__.rpartition(".")[0]
-    return lambda name: importlib.import_module(f"{package}.{name}")
 
 
 def agreement(port, name):

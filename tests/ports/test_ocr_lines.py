@@ -1,7 +1,6 @@
 """The port of text-line augmentation: its pictures, its input, and the way from a DataLoader."""
 
 import dataclasses
-import importlib
 from pathlib import Path
 
 import cv2
@@ -12,23 +11,10 @@ from PIL import Image
 
 from jaxkit import Sample
 from jaxkit.interop import stack
-from jaxkit.port import Case, Levels, Request, load
+from jaxkit.port import Case, Levels, Request
 
 FOLDER = Path(__file__).parents[2] / "ports" / "ocr_lines"
 QUICK = Request(quick=True)
-
-
-@pytest.fixture(scope="module")
-def port():
-    """The declaration, loaded as `jaxkit prove` loads it."""
-    return load(FOLDER)[0][1]
-
-
-@pytest.fixture(scope="module")
-def module(port):
-    """Gives the port's modules by name."""
-    package = port.cases.__module__.rpartition(".")[0]
-    return lambda name: importlib.import_module(f"{package}.{name}")
 
 
 @pytest.fixture(scope="module")

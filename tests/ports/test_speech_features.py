@@ -1,6 +1,5 @@
 """The port of speech preparation: its files, its draws, and that no file gets another's features."""
 
-import importlib
 from pathlib import Path
 
 import jax
@@ -8,26 +7,13 @@ import numpy as np
 import pytest
 import soundfile
 
-from jaxkit.port import Request, load
+from jaxkit.port import Request
 
 FOLDER = Path(__file__).parents[2] / "ports" / "speech_features"
 QUICK = Request(quick=True)
 # librosa asks audioread where libsndfile cannot read a file, which imports modules that Python has given up.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore:PySoundFile")
 RATE = 16000
-
-
-@pytest.fixture(scope="module")
-def port():
-    """The declaration, loaded as `jaxkit prove` loads it."""
-    return load(FOLDER)[0][1]
-
-
-@pytest.fixture(scope="module")
-def module(port):
-    """Gives the port's modules by name."""
-    package = port.reference.__module__.rpartition(".")[0]
-    return lambda name: importlib.import_module(f"{package}.{name}")
 
 
 @pytest.fixture(scope="module")
