@@ -10,7 +10,7 @@ from jaxkit.nn.blocks import ConvNorm, FusedMBConv, InvertedResidual, SeparableC
 from jaxkit.nn.convolution import conv_general_dilated
 from jaxkit.nn.efficientnet_lite import EfficientNetLite
 from jaxkit.nn.mobilenet import MobileNetV1, MobileNetV2, MobileNetV3
-from jaxkit.nn.weights import load_efficientnet_lite
+from jaxkit.nn.weights import load_efficientnet_lite, load_torch
 
 __all__ = [
     "ConvNorm",
@@ -26,5 +26,6 @@ __all__ = [
     "hard_sigmoid",
     "hard_swish",
     "load_efficientnet_lite",
+    "load_torch",
     "make_divisible",
 ]

@@ -78,9 +78,10 @@ class SeparableConv(nnx.Module):
         stride: int = 1,
         activation: Activation = jax.nn.relu6,
         padding: str = "same",
+        epsilon: float = 1e-3,
         rngs: nnx.Rngs,
     ):
-        shared = {"activation": activation, "padding": padding, "rngs": rngs}
+        shared = {"activation": activation, "padding": padding, "epsilon": epsilon, "rngs": rngs}
         self.depthwise = ConvNorm(inputs, inputs, kernel=kernel, stride=stride, groups=inputs, **shared)
         self.pointwise = ConvNorm(inputs, features, kernel=1, **shared)
 
@@ -163,9 +164,10 @@ class FusedMBConv(nnx.Module):
         stride: int = 1,
         activation: Activation = jax.nn.silu,
         padding: str = "same",
+        epsilon: float = 1e-3,
         rngs: nnx.Rngs,
     ):
-        shared = {"padding": padding, "rngs": rngs}
+        shared = {"padding": padding, "epsilon": epsilon, "rngs": rngs}
         self.expand = ConvNorm(inputs, hidden, kernel=kernel, stride=stride, activation=activation, **shared)
         self.project = ConvNorm(hidden, features, kernel=1, **shared)
         self.residual = stride == 1 and inputs == features

