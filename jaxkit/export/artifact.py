@@ -24,7 +24,8 @@ class Engine(NamedTuple):
 
     Attributes:
       name: of the runtime.
-      open: `(path, threads) -> session`; the session takes float32 `[N, ...]` and returns float32.
+      open: `(path, threads) -> session`; the session takes float32 `[N, ...]` and returns float32. It may have a method
+        `durations(count, seconds)`, seconds of repeated calls on `count` examples, if it runs in another process.
       coverage: `path -> {operation: {"integer" or "float": count}}`, as the runtime will run them.
     """
 
@@ -100,12 +101,8 @@ class Artifact:
     def bench(self, *, threads: int = 1, batch: int = 1, seconds: float = 2.0) -> Timing:
         """Seconds for a call on `batch` examples, repeated for some seconds after a warm-up."""
         session, x = self.open(threads=threads), np.zeros((batch, *self.graph.shape), np.float32)
-        session(x)
-        found, end = [], time.perf_counter() + seconds
-        while time.perf_counter() < end or len(found) < 5:
-            start = time.perf_counter()
-            session(x)
-            found.append(time.perf_counter() - start)
+        within = getattr(session, "durations", None)
+        found = within(batch, seconds) if within else durations(session, x, seconds)
         low, median, high = statistics.quantiles(found, n=4)
         return Timing(median, low, high)
 
@@ -117,6 +114,17 @@ class Artifact:
         if not isinstance(self.network, Quantized) or self.graph.output not in self.network.values:
             return None
         return float(self.network.values[self.graph.output].scale)
+
+
+def durations(session: Session, x: Array, seconds: float) -> list[float]:
+    """Seconds of each of many calls on `x` after a first one, as many as there is time for, 5 at least."""
+    session(x)
+    found, end = [], time.perf_counter() + seconds
+    while time.perf_counter() < end or len(found) < 5:
+        start = time.perf_counter()
+        session(x)
+        found.append(time.perf_counter() - start)
+    return found
 
 
 def in_rows(function: Callable[[Array], Array], inputs: Array, *, rows: int = ROWS) -> Array:
