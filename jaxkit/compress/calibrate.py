@@ -1,0 +1,104 @@
+"""What the values of a network are like on real inputs: one walk over them, in memory that their number does not raise.
+
+The one place of this room that compiles: operation by operation a network takes tens of times as long.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxkit.compress.graph import Graph
+from jaxkit.compress.histogram import Histogram, empty, observe
+from jaxkit.compress.quantized import WITH_WEIGHTS
+
+Array = jax.Array
+Batches = Iterable[Any] | Callable[[], Iterable[Any]]
+
+
+class Observed(NamedTuple):
+    """What the values of a network were like.
+
+    Attributes:
+      ends: for the name of every value, its least and its largest, and 0 between them.
+      means: for the names of values that layers take, their mean over the examples, float64 of the value's shape
+        without N.
+      histograms: for the name of every value; None where they were not asked for.
+      examples: how many there were.
+    """
+
+    ends: Mapping[str, tuple[float, float]]
+    means: Mapping[str, np.ndarray]
+    histograms: Mapping[str, Histogram] | None
+    examples: int
+
+
+def observed(graph: Graph, batches: Batches, *, bins: int | None = None) -> Observed:
+    """Runs a network in float over some inputs.
+
+    Args:
+      graph: the network.
+      batches: float32 `[n, *graph.shape]` arrays with any n, or a function that gives an iterator of them. A batch
+        smaller than one before it runs in the program of that one.
+      bins: of the histograms. None: no histograms.
+
+    Returns:
+      An `Observed`. Memory is that of the values of one batch, one mean of every layer's input and the bins.
+
+    Raises:
+      ValueError: if there is no example, or one has another shape or dtype, or a value is not finite: with its name.
+    """
+    look = jax.jit(lambda x, share: _looked(graph, x, share, bins is not None))
+    ends: dict[str, tuple[float, float]] = {}
+    sums: dict[str, np.ndarray] = {}
+    histograms: dict[str, Histogram] = {}
+    examples = 0
+    for number, (x, count) in enumerate(_checked(graph, batches)):
+        extremes, means, values = look(x, _shares(len(x), count))
+        for name, pair in extremes.items():
+            ends[name] = _wider(ends.get(name, (0.0, 0.0)), np.asarray(pair), f"{name} in batch {number}")
+        for name, mean in means.items():
+            sums[name] = sums.get(name, 0.0) + count * np.asarray(mean, np.float64)
+        for name, value in values.items():
+            histograms[name] = observe(histograms.get(name) or empty(bins), np.asarray(value)[:count])
+        examples += count
+    if not examples:
+        raise ValueError("there was no batch to calibrate on; give a list, or a function that gives an iterator")
+    return Observed(ends, {k: v / examples for k, v in sums.items()}, histograms or None, examples)
+
+
+def _looked(graph: Graph, x: Array, shares: Array, whole: bool) -> tuple[dict, dict, dict]:
+    """Extremes of all values, means of the layers' inputs, and on demand the values themselves."""
+    values = graph.values(x)
+    extremes = {name: jnp.stack([value.min(), value.max()]) for name, value in values.items()}
+    taken = {node.inputs[0] for node in graph.nodes if node.op in WITH_WEIGHTS}
+    means = {name: jnp.tensordot(shares, values[name], axes=1) for name in taken}
+    return extremes, means, values if whole else {}
+
+
+def _checked(graph: Graph, batches: Batches) -> Iterator[tuple[np.ndarray, int]]:
+    """Batches as large as the largest so far, filled with their last example, and how many examples are their own."""
+    largest = 0
+    for number, batch in enumerate(batches() if callable(batches) else batches):
+        x = np.asarray(batch)
+        if x.ndim != len(graph.shape) + 1 or x.shape[1:] != tuple(graph.shape) or x.dtype != np.float32:
+            wanted = f"float32 [n, {', '.join(map(str, graph.shape))}]"
+            raise ValueError(f"batch {number} is {x.dtype} {list(x.shape)}; the network takes {wanted}")
+        if not len(x):
+            raise ValueError(f"batch {number} is empty; leave it out")
+        largest = max(largest, len(x))
+        yield np.concatenate([x, np.repeat(x[-1:], largest - len(x), axis=0)]), len(x)
+
+
+def _shares(size: int, count: int) -> np.ndarray:
+    return np.where(np.arange(size) < count, 1 / count, 0).astype(np.float32)
+
+
+def _wider(ends: tuple[float, float], pair: np.ndarray, where: str) -> tuple[float, float]:
+    low, high = map(float, pair)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"{where} is not finite; look at that input, or at the weights before that value")
+    return min(ends[0], low), max(ends[1], high)

@@ -1,0 +1,151 @@
+"""Which integers stand for which real values: of activations by their ranges, of weights by their channels."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxkit.compress.affine import exact_divide
+from jaxkit.compress.graph import Graph, Node
+from jaxkit.compress.qarray import QArray
+from jaxkit.compress.quantized import WITH_WEIGHTS, Affine, Layer
+from jaxkit.compress.target import Target
+from jaxkit.ranges import one_of_names
+
+WEIGHTS = ("channel", "tensor")
+MOST = 127  # of a weight: -128 has no counterpart
+SMALLEST = np.float32(2.0**-60)  # a product of two such scales is still a normal float
+# Far below 2**31: sums keep room beside a bias, float32 holds it, and half of its step is nothing beside it.
+LARGEST_BIAS = 2.0**24
+
+
+def affine(low: float, high: float, *, target: Target) -> Affine:
+    """The scale and zero point of values in a range.
+
+    Args:
+      low, high: the ends, widened to contain 0, which gets an integer of its own.
+      target: int8 or uint8, with a zero point or symmetric.
+
+    Returns:
+      An `Affine`; its scale is 1 where the range is nothing but 0.
+
+    Raises:
+      ValueError: if an end is not finite, or `low` is above `high`.
+    """
+    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
+        raise ValueError(f"a range must be finite with low <= high, got ({low!r}, {high!r})")
+    low, high = min(float(low), 0.0), max(float(high), 0.0)
+    info = np.iinfo(target.activations)
+    scale = max(high, -low) / info.max if target.symmetric else (high - low) / (int(info.max) - int(info.min))
+    if scale < SMALLEST:
+        return Affine(np.float32(1.0), 0 if target.symmetric else int(info.min))
+    zero = 0 if target.symmetric else int(np.clip(np.rint(info.min - low / scale), info.min, info.max))
+    return Affine(np.float32(scale), zero)
+
+
+def weight_scales(kernel: Any, bias: Any, input_scale: Any, *, target: Target, weights: str = "channel") -> Any:
+    """Scales of a layer's symmetric weights, safe for the sums that the target makes of them.
+
+    A scale is the largest magnitude over 127. It is raised
+
+    - to the sum of the two largest magnitudes over 127 where the target's kernels add two products in int16. Any two
+      integers of a channel then sum to 128 at most, after rounding, and 255 * 128 < 2**15: nothing can saturate,
+      whatever the order in which a kernel pairs them;
+    - until the bias, which has the scale of the sums, is an integer of at most 2**24. A dead channel, whose weights
+      are zero or next to it, so keeps its bias.
+
+    Pure, and exactly rounded on arrays of NumPy as within a compiled function.
+
+    Args:
+      kernel: float32 `[..., O]`.
+      bias: float32 `[O]`.
+      input_scale: of the values that come in; None where those are real.
+      target: what will run the layer.
+      weights: "channel": a scale for each output channel; "tensor": one for all.
+
+    Returns:
+      float32 `[1, ..., O]`, or `[1, ..., 1]`; positive, finite and normal.
+
+    Raises:
+      ValueError: if there is no such choice of `weights`.
+    """
+    one_of_names("weights", weights, WEIGHTS)
+    host = np if all(isinstance(x, np.ndarray | np.generic | None) for x in (kernel, bias, input_scale)) else jnp
+    scale = _largest(host, kernel, target.pairs_saturate) * np.float32(1 / MOST)
+    if input_scale is not None and target.bias == "int32":
+        step = host.abs(bias) * np.float32(1 / LARGEST_BIAS)
+        scale = host.maximum(scale, _divided(host, step, input_scale))
+    if weights == "tensor":
+        scale = host.max(scale, keepdims=True)
+    scale = host.where(scale < SMALLEST, np.float32(1.0), scale)
+    return scale.reshape((1,) * (kernel.ndim - 1) + scale.shape)
+
+
+def _largest(host: Any, kernel: Any, pairs: bool) -> Any:
+    """The largest magnitude of every output channel, or the sum of the two largest; `[O]`."""
+    magnitudes = host.abs(kernel).reshape(-1, kernel.shape[-1])
+    if not pairs or len(magnitudes) == 1:
+        return host.max(magnitudes, axis=0)
+    if host is np:
+        return np.partition(magnitudes, -2, axis=0)[-2:].sum(axis=0)
+    return lax.top_k(magnitudes.T, 2)[0].sum(axis=1)
+
+
+def _divided(host: Any, x: Any, scale: Any) -> Any:
+    if host is np:
+        return np.divide(x, np.float32(scale), dtype=np.float32)
+    return exact_divide(jnp.asarray(x), jnp.asarray(scale))
+
+
+def quantized_layers(
+    graph: Graph, values: Mapping[str, Affine], *, target: Target, weights: str = "channel"
+) -> dict[str, Layer]:
+    """The integer weights and biases of all convolutions and dense layers of a graph.
+
+    Args:
+      graph: in float.
+      values: scales of the layers' inputs. A layer whose input has none keeps a bias of float32.
+      target: what will run it.
+      weights: "channel": a scale for each output channel; "tensor": one for all.
+
+    Returns:
+      A `Layer` for the name of every such node.
+
+    Raises:
+      ValueError: if weights are not finite, or there is no such choice of `weights`.
+    """
+    return {
+        node.name: quantized_layer(node, values.get(node.inputs[0]), target=target, weights=weights)
+        for node in graph.nodes
+        if node.op in WITH_WEIGHTS
+    }
+
+
+def quantized_layer(node: Node, at: Affine | None, *, target: Target, weights: str = "channel") -> Layer:
+    """The integers of one layer, whose input has the scale `at` or is real; see `quantized_layers`."""
+    kernel, bias = (np.asarray(node.weights[name], np.float32) for name in ("kernel", "bias"))
+    if not (np.isfinite(kernel).all() and np.isfinite(bias).all()):
+        raise ValueError(f"{node.name} has weights that are not finite; a network must be trained before it is rounded")
+    step = None if at is None else np.float32(at.scale)
+    scale = weight_scales(kernel, bias, step, target=target, weights=weights)
+    integers = np.clip(np.rint(kernel / scale), -MOST, MOST).astype(np.int8)
+    if step is not None and target.bias == "int32":
+        bias = bias_integers(bias, step, scale)
+    return Layer(QArray(integers, scale, kernel.shape), bias)
+
+
+def bias_integers(bias: np.ndarray, input_scale: np.float32, scale: np.ndarray) -> np.ndarray:
+    """A bias in units of the sums, `input_scale * scale` rounded to float32 as the runtimes have it.
+
+    Args:
+      bias: float32 `[O]`.
+      input_scale: of the layer's input.
+      scale: of the kernel, `[..., O or 1]` as `weight_scales` makes it.
+
+    Returns:
+      int32 `[O]`.
+    """
+    unit = (input_scale * scale.reshape(-1)).astype(np.float64)
+    return np.rint(bias.astype(np.float64) / unit).astype(np.int32)
