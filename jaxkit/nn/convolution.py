@@ -1,8 +1,9 @@
 """Convolutions that are fast on every backend, under the signature of `jax.lax.conv_general_dilated`.
 
 XLA runs grouped convolutions on CPUs one group after the other, 50 to 100 times slower than the arithmetic takes. Here
-a depthwise convolution is a sum of shifted products, few groups are dense convolutions side by side, and a kernel of
-one place is a matrix product. Accelerators keep the convolution of XLA.
+a depthwise convolution is a sum of shifted products, few groups are dense convolutions side by side, a kernel of
+one place is a matrix product, and one that sees few numbers, as on pictures of three channels, is a sum of shifted
+products too. Accelerators keep the convolution of XLA.
 """
 
 import math
@@ -13,8 +14,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxkit.nn.shifts import Steps, depthwise, shifted, thin
+
 Array = jax.Array
 FEW_GROUPS = 32
+FEW_TERMS = 32
 
 
 def conv_general_dilated(
@@ -72,19 +76,19 @@ def conv_general_dilated(
 
     def on_cpu(lhs: Array, rhs: Array) -> Array:
         padded = jnp.pad(lhs, ((0, 0), *pads, (0, 0)))
-        return form(padded, rhs, feature_group_count, tuple(window_strides), tuple(holes), *sums.values())
+        return form(padded, rhs, feature_group_count, Steps(tuple(window_strides), tuple(holes)), **sums)
 
     return lax.platform_dependent(lhs, rhs, cpu=on_cpu, default=whole)
 
 
 def _form(lhs: Array, rhs: Array, groups: int) -> Any:
     if groups == lhs.shape[-1] and groups > 1:
-        return _depthwise
+        return depthwise
     if 1 < groups <= FEW_GROUPS:
         return _split
     if groups == 1 and math.prod(rhs.shape[:-2]) == 1:
         return _pointwise
-    return None
+    return thin if groups == 1 and math.prod(rhs.shape[:-1]) <= FEW_TERMS else None
 
 
 def _channels_last(numbers: Any) -> bool:
@@ -99,55 +103,15 @@ def _pads(size: Any, kernel: Any, strides: Any, padding: Any, dilation: Any) -> 
     return tuple((int(before), int(after)) for before, after in found)
 
 
-def _depthwise(x: Array, kernel: Array, groups: int, strides: tuple, dilation: tuple, *sums: Any) -> Array:
-    """The sum over the places of the kernel of shifted inputs times that place's weights."""
-    _, wanted = sums
-    spatial = kernel.shape[:-2]
-    kernel = kernel.reshape(*spatial, 1, groups, kernel.shape[-1] // groups)
-    if wanted is not None:
-        x, kernel = x.astype(wanted), kernel.astype(wanted)
-    total = 0
-    for place in _places(spatial):
-        shifted = _shifted(x, place, spatial, strides, dilation)
-        total = total + _times(shifted, kernel[place])
-    return total.reshape(*total.shape[:-2], -1) if kernel.shape[-1] > 1 else total
-
-
-def _times(shifted: Array, weights: Array) -> Array:
-    if weights.shape[-1] == 1:
-        return shifted * weights[0, :, 0].reshape((1,) * (shifted.ndim - 1) + (-1,))
-    return shifted[..., None] * weights[0].reshape((1,) * (shifted.ndim - 1) + weights.shape[1:])
-
-
-def _places(spatial: tuple[int, ...]) -> list[tuple[int, ...]]:
-    places = [()]
-    for size in spatial:
-        places = [(*place, i) for place in places for i in range(size)]
-    return places
-
-
-def _shifted(x: Array, place: tuple, spatial: tuple, strides: tuple, dilation: tuple) -> Array:
-    """The inputs that one place of the kernel meets, one for each output."""
-    start, stop = [0], [x.shape[0]]
-    for i, size, kernel, stride, hole in zip(place, x.shape[1:-1], spatial, strides, dilation, strict=True):
-        count = (size - (kernel - 1) * hole - 1) // stride + 1
-        start.append(i * hole)
-        stop.append(i * hole + (count - 1) * stride + 1)
-    return lax.slice(x, (*start, 0), (*stop, x.shape[-1]), (1, *strides, 1))
-
-
-def _pointwise(x: Array, kernel: Array, groups: int, strides: tuple, dilation: tuple, *sums: Any) -> Array:
-    precision, wanted = sums
-    kept = _shifted(x, (0,) * len(strides), kernel.shape[:-2], strides, dilation)
+def _pointwise(x: Array, kernel: Array, groups: int, steps: Steps, **sums: Any) -> Array:
+    kept = shifted(x, (0,) * len(steps.strides), kernel.shape[:-2], steps)
     matrix = kernel.reshape(kernel.shape[-2:])
-    return lax.dot_general(kept, matrix, (((kept.ndim - 1,), (0,)), ((), ())), precision, wanted)
+    return lax.dot_general(kept, matrix, (((kept.ndim - 1,), (0,)), ((), ())), **sums)
 
 
-def _split(x: Array, kernel: Array, groups: int, strides: tuple, dilation: tuple, *sums: Any) -> Array:
-    precision, wanted = sums
-    axes = "DHW"[-len(strides) :]
-    settings = {"rhs_dilation": dilation, "dimension_numbers": (f"N{axes}C", f"{axes}IO", f"N{axes}C")}
-    settings |= {"precision": precision, "preferred_element_type": wanted}
+def _split(x: Array, kernel: Array, groups: int, steps: Steps, **sums: Any) -> Array:
+    axes = "DHW"[-len(steps.strides) :]
+    settings = {"rhs_dilation": steps.dilation, "dimension_numbers": (f"N{axes}C", f"{axes}IO", f"N{axes}C"), **sums}
     pairs = zip(jnp.split(x, groups, axis=-1), jnp.split(kernel, groups, axis=-1), strict=True)
-    parts = [lax.conv_general_dilated(own, weights, strides, "VALID", **settings) for own, weights in pairs]
+    parts = [lax.conv_general_dilated(own, weights, steps.strides, "VALID", **settings) for own, weights in pairs]
     return jnp.concatenate(parts, axis=-1)

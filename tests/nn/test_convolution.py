@@ -16,6 +16,7 @@ CASES = {
     "pointwise": dict(groups=1, kernel=(1, 1), features=5),
     "pointwise, padded": dict(groups=1, kernel=(1, 1), features=5, strides=(2, 3), padding=((1, 1), (0, 2))),
     "dense": dict(groups=1, kernel=(3, 3), features=4),
+    "thin": dict(groups=1, kernel=(2, 2), features=7, strides=(2, 1), dilation=(1, 2)),
 }
 
 
@@ -65,3 +66,22 @@ def test_a_depthwise_program_has_no_convolution_on_a_cpu_and_one_elsewhere(rng):
     traced = jax.jit(lambda *arrays: run(conv_general_dilated, *arrays)).trace(x, weights)
     texts = {platform: traced.lower(lowering_platforms=(platform,)).as_text() for platform in ("cpu", "cuda", "tpu")}
     assert ["stablehlo.convolution" in text for text in texts.values()] == [False, True, True]
+
+
+@pytest.mark.parametrize("name", ["depthwise, doubled", "thin"])
+def test_fast_forms_differentiate_like_any_function(rng, name):
+    (x, weights), run = _case(rng, **CASES[name])
+    tangents = (
+        jnp.asarray(rng.normal(size=x.shape), jnp.float32),
+        jnp.asarray(rng.normal(size=weights.shape), jnp.float32),
+    )
+
+    def told(form):
+        forward = jax.jvp(lambda *arrays: run(form, *arrays), (x, weights), tangents)
+        each = jax.vmap(jax.grad(lambda w, x: jnp.sum(jnp.sin(run(form, x[None], w)))), (None, 0))(weights, x)
+        curved = jax.grad(lambda w: jnp.vdot(jax.grad(lambda w: jnp.sum(run(form, x, w) ** 3))(w), w))(weights)
+        return *forward, each, curved
+
+    ours, theirs = jax.jit(lambda: told(conv_general_dilated))(), told(jax.lax.conv_general_dilated)
+    for mine, expected in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
