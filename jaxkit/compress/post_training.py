@@ -1,16 +1,23 @@
 """From a trained network in float to one in integers, without training."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+
+import numpy as np
 
 from jaxkit.compress.calibrate import Batches, Observed, observed
-from jaxkit.compress.graph import Graph
-from jaxkit.compress.quantized import WITH_WEIGHTS, Affine, Quantized
+from jaxkit.compress.correction import corrected
+from jaxkit.compress.equalize import equalized
+from jaxkit.compress.graph import Graph, Node
+from jaxkit.compress.histogram import empty
+from jaxkit.compress.quantized import WITH_WEIGHTS, Affine, Layer, Quantized
 from jaxkit.compress.rounding import WEIGHTS, affine, quantized_layers
+from jaxkit.compress.search import RANGES, percentile_share, range_of
 from jaxkit.compress.target import Target
-from jaxkit.ranges import one_of_names
+from jaxkit.ranges import flag, one_of_names
 
-RANGES = ("minmax", "percentile", "entropy", "mse")
-SAME = ("max_pool", "reshape")
+SAME = ("max_pool", "reshape")  # these give integers on as they are
+# TensorFlow Lite's 8-bit specification leaves no choice for these.
+FIXED = {"sigmoid": Affine(np.float32(1 / 256), -128), "tanh": Affine(np.float32(1 / 128), 0)}
 
 
 def post_training(
@@ -19,23 +26,123 @@ def post_training(
     *,
     target: Target,
     ranges: str = "mse",
+    percentile: float = 99.99,
+    bins: int = 2048,
+    equalize: bool = False,
+    bias_correction: bool = True,
     weights: str = "channel",
     exclude: Collection[str] = (),
 ) -> Quantized:
-    """A network in integers, by what its values are like on some real inputs."""
-    one_of_names("ranges", ranges, RANGES)
-    one_of_names("weights", weights, WEIGHTS)
-    seen = observed(graph, batches)
-    values = value_affines(graph, seen, target=target, exclude=exclude)
-    layers = quantized_layers(graph, values, target=target, weights=weights)
-    return Quantized(graph, values, {k: v for k, v in layers.items() if k not in exclude}, target)
+    """A network in integers, by what its values are like on some real inputs.
+
+    Args:
+      graph: a trained network in float.
+      batches: float32 `[n, *graph.shape]` arrays, with any n, or a function of no arguments that gives an iterator of
+        them. They are gone through once; some dozens of examples do.
+      target: what will run it.
+      ranges: how ranges of values are chosen: "minmax", "percentile", "entropy" or "mse"; see `range_of`. The input
+        always keeps all that occurred.
+      percentile: for that way.
+      bins: of the histograms.
+      equalize: bring channels of neighbouring layers to like size first; see `equalized`.
+      bias_correction: let biases make up for the rounding of weights; see `corrected`.
+      weights: "channel": a scale for each output channel; "tensor": one for all.
+      exclude: names of nodes that stay in float. The result of such a layer is rounded for those that take it, unless
+        it is the output; that of any other node stays real, so that what takes it runs in float too.
+
+    Returns:
+      A `Quantized`, whose graph has the equalised weights and the corrected biases.
+
+    Raises:
+      ValueError: if a setting is not one of these, a name is not in the graph, batches have another shape or dtype than
+        the network takes, or a value is not finite.
+    """
+    _check(graph, ranges, percentile, bins, equalize, bias_correction, weights, exclude)
+    graph = equalized(graph) if equalize else graph
+    seen = observed(graph, batches, bins=None if ranges == "minmax" else bins)
+    values = value_affines(graph, seen, target=target, ranges=ranges, percentile=percentile, exclude=exclude)
+    layers = _layers(graph, values, target, weights, exclude)
+    if bias_correction:
+        graph = corrected(graph, layers, seen.means)
+        layers = _layers(graph, values, target, weights, exclude)
+    return Quantized(graph, values, layers, target)
 
 
-def value_affines(graph: Graph, seen: Observed, *, target: Target, exclude: Collection[str]) -> Mapping[str, Affine]:
+def value_affines(
+    graph: Graph,
+    seen: Observed,
+    *,
+    target: Target,
+    ranges: str = "mse",
+    percentile: float = 99.99,
+    exclude: Collection[str] = (),
+) -> dict[str, Affine]:
+    """The integers of the values of a graph.
+
+    Args:
+      graph: in float.
+      seen: what its values are like, with histograms unless `ranges` is "minmax".
+      target: whose integers they are.
+      ranges, percentile: see `range_of`.
+      exclude: names whose values stay real, as `post_training` tells.
+
+    Returns:
+      An `Affine` for the name of every value in integers. Values that pass on unchanged share those of what they come
+      from; a value that only a clip takes has those of the clipped one, since integers saturate.
+    """
     values = {graph.input: affine(*seen.ends[graph.input], target=target)}
     for node in graph.nodes:
         if node.op in SAME and node.inputs[0] in values:
             values[node.name] = values[node.inputs[0]]
-        elif node.op in WITH_WEIGHTS or node.name not in exclude:
-            values[node.name] = affine(*seen.ends[node.name], target=target)
+        elif _is_rounded(graph, node, exclude):
+            fixed = FIXED.get(node.op) if target.name == "litert" else None
+            name = _clipped(graph, node)
+            values[node.name] = fixed or affine(*_ends(seen, name, target, ranges, percentile), target=target)
     return values
+
+
+def _is_rounded(graph: Graph, node: Node, exclude: Collection[str]) -> bool:
+    if node.name not in exclude:
+        return node.op not in SAME
+    return node.op in WITH_WEIGHTS and node.name != graph.output
+
+
+def _clipped(graph: Graph, node: Node) -> str:
+    """The name of the value whose range a value needs: its own, or that of the clip which alone takes it."""
+    users = graph.users(node.name)
+    alone = len(users) == 1 and users[0].op == "clip" and node.name != graph.output
+    return users[0].name if alone else node.name
+
+
+def _ends(seen: Observed, name: str, target: Target, ranges: str, percentile: float) -> tuple[float, float]:
+    if seen.histograms is None:
+        return seen.ends[name]
+    return range_of(seen.histograms[name], ranges, target=target, percentile=percentile)
+
+
+def _layers(
+    graph: Graph, values: dict[str, Affine], target: Target, weights: str, exclude: Collection[str]
+) -> dict[str, Layer]:
+    layers = quantized_layers(graph, values, target=target, weights=weights)
+    return {name: layer for name, layer in layers.items() if name not in exclude}
+
+
+def _check(
+    graph: Graph,
+    ranges: str,
+    percentile: float,
+    bins: int,
+    equalize: bool,
+    bias_correction: bool,
+    weights: str,
+    exclude: Collection[str],
+) -> None:
+    one_of_names("ranges", ranges, RANGES)
+    one_of_names("weights", weights, WEIGHTS)
+    flag("equalize", equalize)
+    flag("bias_correction", bias_correction)
+    percentile_share(percentile)
+    empty(bins)
+    unknown = sorted(set(exclude) - {node.name for node in graph.nodes})
+    if isinstance(exclude, str) or unknown:
+        raise ValueError(f"exclude must be names of nodes of the graph, got {exclude!r}; not there: {unknown}")
