@@ -119,8 +119,9 @@ def per_channel(scale: Any, channels: int) -> Array:
     """
     if np.size(scale) not in (1, channels) or scale.shape[-1] != np.size(scale):
         raise ValueError(f"integers need one scale for each of {channels} output channels, got {np.shape(scale)}")
-    host = jnp if integer.traced(scale) else np
-    return host.broadcast_to(host.reshape(scale, -1), (channels,))
+    if integer.traced(scale):
+        return jnp.broadcast_to(scale.reshape(-1), (channels,))
+    return np.broadcast_to(np.asarray(scale).reshape(-1), (channels,))
 
 
 def _layer(q: Quantized, node: Node, x: Array) -> Array:

@@ -18,7 +18,6 @@ from jaxkit.export.onnx_nodes import NODES, ValueOf, clipped
 from jaxkit.export.onnxruntime import ONNX_RUNTIME
 
 OPSETS = (18, 19, 20, 21, 22)
-WITH_BLOCKS = 21
 
 
 def to_onnx(network: Graph | Quantized, path: str | Path, *, opset: int = 20) -> Artifact:
@@ -33,7 +32,7 @@ def to_onnx(network: Graph | Quantized, path: str | Path, *, opset: int = 20) ->
       An `Artifact` that ONNX Runtime opens. The same network always gives the same bytes.
 
     Raises:
-      ValueError: if an operation, or a convolution of other than 2 dimensions, cannot be written, or for other opsets.
+      ValueError: if an operation cannot be written, or for other opsets.
       ImportError: if `onnx` is not installed.
     """
     if opset not in OPSETS:
@@ -49,7 +48,7 @@ def written(network: Graph | Quantized, opset: int = 20) -> Any:
     onnx = installed()
     graph, q = (network.graph, network) if isinstance(network, Quantized) else (network, None)
     shapes = {name: value.shape for name, value in _spec(graph).items()}
-    file = File(q, shapes)
+    file = File(q, opset)
     names = {graph.input: file.rounded(graph.input, _channels_first(file, graph))}
     for node in graph.nodes:
         if node.op not in NODES:
@@ -58,7 +57,7 @@ def written(network: Graph | Quantized, opset: int = 20) -> Any:
         made = NODES[node.op](file, node, inputs)
         names[node.name] = clipped(file, node, made)
     output = _channels_last(file, names[graph.output], shapes[graph.output])
-    model = file.model(output, graph.shape, shapes[graph.output][1:], _at_least(q, opset))
+    model = file.model(output, graph.shape, shapes[graph.output][1:])
     onnx.checker.check_model(model, full_check=True)
     return model
 
@@ -77,9 +76,3 @@ def _channels_last(file: File, name: str, shape: tuple[int, ...]) -> str:
     if len(shape) != 4:
         return name
     return file.node("Transpose", [name], "output.channels_last", perm=[0, 2, 3, 1])
-
-
-def _at_least(q: Quantized | None, opset: int) -> int:
-    kernels = [] if q is None else [layer.kernel for layer in q.layers.values()]
-    blocks = any(kernel.bits == 4 or any(n > 1 for n in kernel.scale.shape[:-1]) for kernel in kernels)
-    return max(opset, WITH_BLOCKS) if blocks else opset

@@ -8,7 +8,8 @@ import numpy as np
 from jaxkit.compress.quantized import Affine, Quantized
 
 PRODUCER = "jaxkit"
-NEWEST_IR = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10}
+IR = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10}  # the version of the format that came with each opset
+WITH_BLOCKS = 21  # the first that knows INT4, and scales for blocks
 
 
 def installed() -> Any:
@@ -29,11 +30,11 @@ class File:
 
     Args:
       q: the integers, or None for a network in float.
-      shapes: of all values, with N = 1, as the graph has them (pictures `[N, H, W, C]`).
+      opset: version of the operators; raised where something needs a newer one.
     """
 
-    def __init__(self, q: Quantized | None, shapes: dict[str, tuple[int, ...]]):
-        self.onnx, self.q, self.shapes = installed(), q, shapes
+    def __init__(self, q: Quantized | None, opset: int):
+        self.onnx, self.q, self.opset = installed(), q, opset
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
 
@@ -50,6 +51,7 @@ class File:
 
     def small(self, name: str, values: np.ndarray) -> str:
         """Adds integers in [-8, 7] as INT4, two to a byte, the first in the low half."""
+        self.opset = max(self.opset, WITH_BLOCKS)
         flat = np.pad(values.reshape(-1), (0, values.size % 2)).astype(np.uint8) & 15
         content = (flat[::2] | (flat[1::2] << 4)).tobytes()
         kind = self.onnx.TensorProto.INT4
@@ -75,7 +77,7 @@ class File:
         held = self.node("QuantizeLinear", [name, scale, zero], f"{value}{suffix}.integers")
         return self.node("DequantizeLinear", [held, scale, zero], f"{value}{suffix}.real")
 
-    def model(self, output: str, taken: Sequence[int], given: Sequence[int], opset: int) -> Any:
+    def model(self, output: str, taken: Sequence[int], given: Sequence[int]) -> Any:
         """The whole as an `onnx.ModelProto` from "input" to "output", for any N."""
         helper, real = self.onnx.helper, self.onnx.TensorProto.FLOAT
         for node in self.nodes:
@@ -83,5 +85,5 @@ class File:
                 names[:] = ["output" if name == output else name for name in names]
         ends = [helper.make_tensor_value_info(n, real, ["N", *s]) for n, s in (("input", taken), ("output", given))]
         graph = helper.make_graph(self.nodes, "network", ends[:1], ends[1:], list(self.constants.values()))
-        versions = {"opset_imports": [helper.make_opsetid("", opset)], "ir_version": NEWEST_IR[opset]}
+        versions = {"opset_imports": [helper.make_opsetid("", self.opset)], "ir_version": IR[self.opset]}
         return helper.make_model(graph, producer_name=PRODUCER, **versions)

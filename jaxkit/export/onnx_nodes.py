@@ -57,8 +57,6 @@ def _clip(file: File, name: str, tensor: str, limits: tuple) -> str:
 
 def _conv(file: File, node: Node, inputs: list[ValueOf]) -> str:
     settings, kernel = node.settings, node.weights["kernel"]
-    if kernel.ndim != PICTURE:
-        raise ValueError(f"{node.name} has a kernel of shape {kernel.shape}; only those of 2 dimensions are written")
     weights = [kernel_of(file, node, (3, 2, 0, 1)), bias_of(file, node)]
     window = {"kernel_shape": kernel.shape[:2], "strides": settings["strides"], "pads": _pads(settings["pads"])}
     others = {"dilations": settings["dilation"], "group": settings["groups"]}
@@ -136,12 +134,22 @@ def _mean(file: File, node: Node, inputs: list[ValueOf]) -> str:
 
 
 def _pool(file: File, node: Node, inputs: list[ValueOf]) -> str:
-    settings = node.settings
-    if len(inputs[0].shape) != PICTURE:
-        raise ValueError(f"{node.name} pools values of shape {inputs[0].shape}; only pictures [N, H, W, C] are written")
-    op, more = ("MaxPool", {}) if node.op == "max_pool" else ("AveragePool", {"count_include_pad": 1})
-    window = {"kernel_shape": settings["window"], "strides": settings["strides"], "pads": _pads(settings["pads"])}
-    return file.node(op, [inputs[0].tensor], f"{node.name}.pooled", **window, **more)
+    (x,), settings = inputs, node.settings
+    if len(x.shape) != PICTURE:
+        raise ValueError(f"{node.name} pools values of shape {x.shape}; only pictures [N, H, W, C] are written")
+    window = {"kernel_shape": settings["window"], "strides": settings["strides"]}
+    pads = _pads(settings["pads"])
+    if node.op == "max_pool":
+        return file.node("MaxPool", [x.tensor], f"{node.name}.pooled", **window, pads=pads)
+    tensor = _padded(file, node, x, pads) if any(pads) else x.tensor
+    return file.node("AveragePool", [tensor], f"{node.name}.pooled", **window)
+
+
+def _padded(file: File, node: Node, x: ValueOf, pads: list[int]) -> str:
+    """Real zeros around, as a value: else OpenVINO pools with integers of 0 there, whatever the zero point is."""
+    around = file.constant(f"{node.name}.pads", np.array([0, 0, *pads[:2], 0, 0, *pads[2:]], np.int64))
+    padded = file.node("Pad", [x.tensor, around], f"{node.name}.padded")
+    return file.rounded(x.value, padded, f".padded_for_{node.name}")
 
 
 def _binary(file: File, node: Node, inputs: list[ValueOf]) -> str:
@@ -161,10 +169,10 @@ def _with_axes(file: File, node: Node, x: ValueOf, most: int) -> str:
 def _affine(file: File, node: Node, inputs: list[ValueOf]) -> str:
     tensor = inputs[0].tensor
     for op, name in (("Mul", "scale"), ("Add", "shift")):
-        values = node.weights[name]
+        values = np.asarray(node.weights[name])
         if values.ndim and len(inputs[0].shape) == PICTURE:
             values = values.reshape(-1, 1, 1)
-        tensor = file.node(op, [tensor, file.constant(f"{node.name}.{name}", values)], f"{node.name}.{op.lower()}")
+        tensor = file.node(op, [tensor, file.constant(f"{node.name}.{op}", values)], f"{node.name}.{op.lower()}")
     return tensor
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxkit.compress.graph import Node
 from jaxkit.compress.qarray import QArray
 from jaxkit.compress.simulate import sums_scale
-from jaxkit.export.onnx_file import File
+from jaxkit.export.onnx_file import WITH_BLOCKS, File
 
 
 def kernel_of(file: File, node: Node, order: Sequence[int], *, shape: Sequence[int] | None = None) -> str:
@@ -25,11 +25,14 @@ def kernel_of(file: File, node: Node, order: Sequence[int], *, shape: Sequence[i
     if layer is None:
         return file.constant(name, _placed(node.weights["kernel"], order, shape))
     values = _placed(layer.kernel.values(), order, shape)
-    held = (
-        file.small(f"{name}.integers", values) if layer.kernel.bits == 4 else file.constant(f"{name}.integers", values)
-    )
     scale, settings = _scales(layer.kernel, order, values.ndim)
-    return _real(file, name, held, scale, layer.kernel.bits, settings)
+    if "block_size" in settings:
+        file.opset = max(file.opset, WITH_BLOCKS)
+    # Kernels of operations on integers are read as bytes: 4 bits would only be unpacked again.
+    add = file.small if layer.kernel.bits == 4 and not file.in_integers(node) else file.constant
+    held, scales = add(f"{name}.integers", values), file.constant(f"{name}.scale", scale)
+    zeros = add(f"{name}.zero_point", np.zeros(scale.shape, np.int8))
+    return file.node("DequantizeLinear", [held, scales, zeros], name, **settings)
 
 
 def _placed(values: np.ndarray, order: Sequence[int], shape: Sequence[int] | None) -> np.ndarray:
@@ -51,13 +54,6 @@ def _scales(kernel: QArray, order: Sequence[int], ndim: int) -> tuple[np.ndarray
     whole = np.broadcast_to(scale, tuple(scale.shape[i] if i == axis else n for i, n in enumerate(every)))
     whole = whole.reshape(*whole.shape, *(1,) * (ndim - whole.ndim))
     return whole, {"axis": axis, "block_size": size[axis] // scale.shape[axis]}
-
-
-def _real(file: File, name: str, held: str, scale: np.ndarray, bits: int, settings: dict[str, int]) -> str:
-    scales = file.constant(f"{name}.scale", scale)
-    zeros = np.zeros(scale.shape, np.int8)
-    add = file.small if bits == 4 else file.constant
-    return file.node("DequantizeLinear", [held, scales, add(f"{name}.zero_point", zeros)], name, **settings)
 
 
 def bias_of(file: File, node: Node) -> str:
