@@ -17,6 +17,7 @@ from jaxkit.compress.quantized import Affine, Quantized
 from jaxkit.compress.simulate import per_channel
 
 Array = jax.Array
+ROUNDED_TWICE = ("avg_pool", "div", "sqrt")
 FUSED = ((0.0, None), (0.0, 6.0), (-1.0, 1.0))
 
 
@@ -45,13 +46,23 @@ def _computed(node: Node, inputs: list[Array], q: Quantized | None) -> Array:
     if node.op in ("conv", "dense"):
         out = _weighted(plain, inputs[0], *_weights(node, q))
     else:
-        out = evaluate(plain, inputs)
+        out = evaluate(plain, [lax.optimization_barrier(x) for x in inputs] if _apart(node, at, q) else inputs)
     limits = node.settings.get("clip")
     if limits is not None:
         # A clip that no kernel fuses would leave what is before it in float; rounding before it changes no result.
         out = out if tuple(limits) in FUSED else _held(out, at)
         out = _clipped(out, limits)
     return _held(out, at)
+
+
+def _apart(node: Node, at: Affine | None, q: Quantized | None) -> bool:
+    """Whether a node must run in float between integers, as its int8 kernel rounds more than once.
+
+    The converter joins an operation with the marks around it, but not across a barrier, of which nothing remains.
+    """
+    if node.op == "concat":
+        return at is not None and any(q.values.get(name) != at for name in node.inputs)
+    return node.op in ROUNDED_TWICE
 
 
 def _weighted(node: Node, x: Array, kernel: Array, bias: Array) -> Array:

@@ -72,7 +72,8 @@ class Process:
             pass
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the LiteRT process ended when asked to {do}:\n{self._said()}")
+            code = self._process.wait()
+            raise RuntimeError(f"the LiteRT process ended with code {code} when asked to {do}:\n{self._said()}")
         answer = json.loads(line)
         if "error" in answer:
             raise RuntimeError(f"LiteRT could not {do}: {answer['error']}\n{self._said()}")
