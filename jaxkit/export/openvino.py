@@ -35,7 +35,7 @@ def installed() -> Any:
     try:
         import openvino
     except ImportError as error:
-        raise ImportError("this needs the package openvino: pip install 'jaxkit[export]'") from error
+        raise ImportError("this needs the package openvino: pip install 'jaxkit[openvino]'") from error
     finally:
         for name in silent:
             del sys.modules[name]
