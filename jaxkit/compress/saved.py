@@ -47,8 +47,8 @@ def load_quantized(path: str | os.PathLike[str]) -> Quantized:
       ValueError: if the file is broken, of another kind, or of a newer version.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as parts:
+            arrays = {name: parts[name] for name in parts.files}
     except (ValueError, EOFError, zipfile.BadZipFile, AttributeError) as error:
         raise ValueError(f"{path} is no quantized network: {error}") from error
     try:
