@@ -51,32 +51,32 @@ def observed(graph: Graph, batches: Batches, *, bins: int | None = None) -> Obse
     Raises:
       ValueError: if there is no example, or one has another shape or dtype, or a value is not finite: with its name.
     """
-    look = jax.jit(lambda x, share: _looked(graph, x, share, bins is not None))
+    look = jax.jit(lambda x, shares: _looked(graph, x, shares, bins is not None))
     ends: dict[str, tuple[float, float]] = {}
     sums: dict[str, np.ndarray] = {}
     histograms: dict[str, Histogram] = {}
     examples = 0
     for number, (x, count) in enumerate(_checked(graph, batches)):
-        extremes, means, values = look(x, _shares(len(x), count))
-        for name, pair in extremes.items():
-            ends[name] = _wider(ends.get(name, (0.0, 0.0)), np.asarray(pair), f"{name} in batch {number}")
+        values, means = look(x, _shares(len(x), count))
+        for name, value in ((name, np.asarray(value)) for name, value in values.items()):
+            ends[name] = _wider(ends.get(name, (0.0, 0.0)), value, f"{name} in batch {number}")
+            if bins is not None:
+                histograms[name] = observe(histograms.get(name) or empty(bins), value[:count])
         for name, mean in means.items():
             sums[name] = sums.get(name, 0.0) + count * np.asarray(mean, np.float64)
-        for name, value in values.items():
-            histograms[name] = observe(histograms.get(name) or empty(bins), np.asarray(value)[:count])
         examples += count
     if not examples:
         raise ValueError("there was no batch to calibrate on; give a list, or a function that gives an iterator")
     return Observed(ends, {k: v / examples for k, v in sums.items()}, histograms or None, examples)
 
 
-def _looked(graph: Graph, x: Array, shares: Array, whole: bool) -> tuple[dict, dict, dict]:
-    """Extremes of all values, means of the layers' inputs, and on demand the values themselves."""
+def _looked(graph: Graph, x: Array, shares: Array, whole: bool) -> tuple[dict, dict]:
+    """All values, or no more of them than their extremes, and means of the layers' inputs."""
     values = graph.values(x)
-    extremes = {name: jnp.stack([value.min(), value.max()]) for name, value in values.items()}
     taken = {node.inputs[0] for node in graph.nodes if node.op in WITH_WEIGHTS}
     means = {name: jnp.tensordot(shares, values[name], axes=1) for name in taken}
-    return extremes, means, values if whole else {}
+    extremes = {name: jnp.stack([value.min(), value.max()]) for name, value in values.items()}
+    return values if whole else extremes, means
 
 
 def _checked(graph: Graph, batches: Batches) -> Iterator[tuple[np.ndarray, int]]:
@@ -97,8 +97,8 @@ def _shares(size: int, count: int) -> np.ndarray:
     return np.where(np.arange(size) < count, 1 / count, 0).astype(np.float32)
 
 
-def _wider(ends: tuple[float, float], pair: np.ndarray, where: str) -> tuple[float, float]:
-    low, high = map(float, pair)
+def _wider(ends: tuple[float, float], value: np.ndarray, where: str) -> tuple[float, float]:
+    low, high = float(value.min()), float(value.max())
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ValueError(f"{where} is not finite; look at that input, or at the weights before that value")
     return min(ends[0], low), max(ends[1], high)
