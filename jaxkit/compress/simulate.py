@@ -7,7 +7,7 @@ How the result of an operation on integers compares with that of the runtime (ON
 | conv, dense | exact sums, one float32 product, half to even | every bit |
 | add | ONNX Runtime: fused ratios and a folded constant; others: the real sum, divided | every bit |
 | mul | ONNX Runtime: the zero point before rounding; others: after | every bit |
-| mean over all places | exact sum, one product or one division | every bit |
+| mean over `[N, H, W, C]`'s places | exact sum, one product or one division | every bit |
 | max_pool, reshape, concat, clip | float, which changes no integer that it does not round | every bit |
 | sigmoid, hard_sigmoid, tanh, avg_pool, affine, sub, div, exp, log, sqrt, rsqrt, neg, other means | float between \
 integers | one step, at a tie where the last bits of the two floats differ |
@@ -25,7 +25,7 @@ import numpy as np
 
 from jaxkit.compress import integer
 from jaxkit.compress.graph import BINARY, OPERATIONS, UNARY, Node, evaluate
-from jaxkit.compress.quantized import Quantized
+from jaxkit.compress.quantized import WITH_WEIGHTS, Quantized
 
 Array = jax.Array
 
@@ -63,6 +63,8 @@ def _runner(q: Quantized) -> Callable[[Array], dict[str, Array]]:
     for node in q.graph.nodes:
         if node.op not in {*OPERATIONS, *UNARY, *BINARY}:
             raise ValueError(f"{node.name} has the operation {node.op!r}, for which there is no rule on integers")
+        if node.op in WITH_WEIGHTS and q.in_integers(node):
+            sums_scale(q, node)
 
     def run(x: Array) -> dict[str, Array]:
         found = {q.graph.input: _held(q, q.graph.input, x)}
@@ -74,24 +76,22 @@ def _runner(q: Quantized) -> Callable[[Array], dict[str, Array]]:
 
 
 def _computed(q: Quantized, node: Node, inputs: list[Array]) -> Array:
-    rule = _rule(q, node)
+    rule = _rule(q, node, inputs)
     if rule is not None:
         return rule(q, node, *inputs)
     real = [_real(q, name, x) for name, x in zip(node.inputs, inputs, strict=True)]
     return _held(q, node.name, evaluate(with_real_weights(q, node), real))
 
 
-def _rule(q: Quantized, node: Node) -> Callable[..., Array] | None:
-    if not q.in_integers(node):
-        return None
-    if node.op == "mean" and not all_places(node):
+def _rule(q: Quantized, node: Node, inputs: list[Array]) -> Callable[..., Array] | None:
+    if not q.in_integers(node) or (node.op == "mean" and not over_places(node, inputs[0].ndim)):
         return None
     return RULES.get(node.op)
 
 
-def all_places(node: Node) -> bool:
+def over_places(node: Node, ndim: int) -> bool:
     """Whether a mean goes over all places of pictures `[N, H, W, C]`, and nothing else."""
-    return tuple(node.settings["axes"]) == (1, 2)
+    return ndim == 4 and tuple(node.settings["axes"]) == (1, 2)
 
 
 def with_real_weights(q: Quantized, node: Node) -> Node:
@@ -118,7 +118,10 @@ def per_channel(scale: Any, channels: int) -> Array:
       ValueError: if a kernel has scales for anything but its output channels.
     """
     if np.size(scale) not in (1, channels) or scale.shape[-1] != np.size(scale):
-        raise ValueError(f"integers need one scale for each of {channels} output channels, got {np.shape(scale)}")
+        raise ValueError(
+            f"integers need one scale, or one for each of {channels} output channels, got {scale.shape}; such weights "
+            "run in float: leave the values before or after the layer out"
+        )
     if integer.traced(scale):
         return jnp.broadcast_to(scale.reshape(-1), (channels,))
     return np.broadcast_to(np.asarray(scale).reshape(-1), (channels,))

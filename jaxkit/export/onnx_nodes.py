@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxkit.compress.graph import Node
-from jaxkit.compress.simulate import all_places
+from jaxkit.compress.simulate import over_places
 from jaxkit.export.onnx_file import File
 from jaxkit.export.onnx_weights import bias_of, kernel_of
 
@@ -120,17 +120,26 @@ def _same_order(shape: tuple[int, ...]) -> bool:
 def _mean(file: File, node: Node, inputs: list[ValueOf]) -> str:
     """`GlobalAveragePool` on integers, which runtimes run as such; else `ReduceMean`."""
     (x,) = inputs
-    picture = len(x.shape) == PICTURE
-    if picture and all_places(node) and file.in_integers(node):
-        pooled = file.rounded(node.name, file.node("GlobalAveragePool", [x.tensor], f"{node.name}.pooled"), ".pooled")
-        return _reshape_to(file, f"{node.name}.mean", pooled, (x.shape[3],))
-    direct = picture and all_places(node)
-    tensor = x.tensor if direct else _as_in_graph(file, node.name, x)
-    axes = (2, 3) if direct else tuple(node.settings["axes"])
-    if picture and not direct and _same_order(x.shape):
-        tensor = _reshape_to(file, f"{node.name}.channels_last", tensor, x.shape[1:])
+    axes = tuple(node.settings["axes"])
+    if not over_places(node, len(x.shape)):
+        return _reduced(file, node, _channels_last(file, node, x), axes)
+    if not file.in_integers(node):
+        return _reduced(file, node, x.tensor, (2, 3))
+    pooled = file.rounded(node.name, file.node("GlobalAveragePool", [x.tensor], f"{node.name}.pooled"), ".pooled")
+    return _reshape_to(file, f"{node.name}.mean", pooled, x.shape[3:])
+
+
+def _reduced(file: File, node: Node, tensor: str, axes: tuple[int, ...]) -> str:
     wanted = file.constant("axes_" + "_".join(map(str, axes)), np.array(axes, np.int64))
     return file.node("ReduceMean", [tensor, wanted], f"{node.name}.mean", keepdims=0)
+
+
+def _channels_last(file: File, node: Node, x: ValueOf) -> str:
+    """A value with its axes as in the graph."""
+    tensor = _as_in_graph(file, node.name, x)
+    if len(x.shape) != PICTURE or tensor != x.tensor:
+        return tensor
+    return _reshape_to(file, f"{node.name}.channels_last", tensor, x.shape[1:])
 
 
 def _pool(file: File, node: Node, inputs: list[ValueOf]) -> str:

@@ -141,3 +141,22 @@ def test_an_operation_without_a_rule_is_refused_at_once():
     graph = Graph((Node("sorted", "sort", ("input",)),), "input", "sorted", (3,))
     with pytest.raises(ValueError, match="sorted has the operation 'sort'"):
         simulate(Quantized(graph, {}, {}, target("xla")))
+
+
+def test_scales_may_be_arguments_of_the_compiled_function(rng):
+    q, x = _gated_block(rng, "onnxruntime")
+
+    def run(scales, layers, x):
+        values = {name: Affine(scales[name], at.zero_point) for name, at in q.values.items()}
+        return simulate(Quantized(q.graph, values, layers, q.target))(x)
+
+    scales = {name: at.scale for name, at in q.values.items()}
+    np.testing.assert_array_equal(jax.jit(run)(scales, dict(q.layers), x), jax.jit(simulate(q))(x))
+
+
+def test_scales_for_blocks_of_weights_are_refused_on_integers_at_once(rng):
+    q, _ = _gated_block(rng, "onnxruntime")
+    name, layer = next(iter(q.layers.items()))
+    kernel = dataclasses.replace(layer.kernel, scale=np.ones((1, 1, 2, 16), np.float32))
+    with pytest.raises(ValueError, match="one for each of 16 output channels"):
+        simulate(dataclasses.replace(q, layers={**q.layers, name: layer._replace(kernel=kernel)}))
