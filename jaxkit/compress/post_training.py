@@ -22,7 +22,7 @@ FIXED = {"sigmoid": Affine(np.float32(1 / 256), -128), "tanh": Affine(np.float32
 
 def post_training(
     graph: Graph,
-    batches: Batches,
+    batches: Batches | Observed,
     *,
     target: Target,
     ranges: str = "mse",
@@ -38,7 +38,8 @@ def post_training(
     Args:
       graph: a trained network in float.
       batches: float32 `[n, *graph.shape]` arrays, with any n, or a function of no arguments that gives an iterator of
-        them. They are gone through once; some dozens of examples do.
+        them. They are gone through once; some dozens of examples do. Or what `observed` made of them, so that several
+        settings share one walk.
       target: what will run it.
       ranges: how ranges of values are chosen: "minmax", "percentile", "entropy" or "mse"; see `range_of`. The input
         always keeps all that occurred.
@@ -55,11 +56,11 @@ def post_training(
 
     Raises:
       ValueError: if a setting is not one of these, a name is not in the graph, batches have another shape or dtype than
-        the network takes, or a value is not finite.
+        the network takes, or a value is not finite; or what was observed is of another graph.
     """
     _check(graph, ranges, percentile, bins, equalize, bias_correction, weights, exclude)
     graph = equalized(graph) if equalize else graph
-    seen = observed(graph, batches, bins=None if ranges == "minmax" else bins)
+    seen = _seen(graph, batches, ranges, bins, equalize)
     values = value_affines(graph, seen, target=target, ranges=ranges, percentile=percentile, exclude=exclude)
     layers = _layers(graph, values, target, weights, exclude)
     if bias_correction:
@@ -99,6 +100,18 @@ def value_affines(
             name = _clipped(graph, node)
             values[node.name] = fixed or affine(*_ends(seen, name, target, ranges, percentile), target=target)
     return values
+
+
+def _seen(graph: Graph, batches: Batches | Observed, ranges: str, bins: int, equalize: bool) -> Observed:
+    if not isinstance(batches, Observed):
+        return observed(graph, batches, bins=None if ranges == "minmax" else bins)
+    if equalize:
+        raise ValueError("what was observed is of a graph not equalised yet; equalise it, then observe it")
+    if batches.ends.keys() != {graph.input, *(node.name for node in graph.nodes)}:
+        raise ValueError("what was observed is of another graph: it has other names; observe this one")
+    if ranges != "minmax" and batches.histograms is None:
+        raise ValueError(f"ranges {ranges!r} need histograms; observe with bins=2048, or choose 'minmax'")
+    return batches
 
 
 def _is_rounded(graph: Graph, node: Node, exclude: Collection[str]) -> bool:

@@ -7,6 +7,7 @@ import pytest
 from flax import nnx
 
 from jaxkit.compress import Graph, Node, target, trace
+from jaxkit.compress.calibrate import observed
 from jaxkit.compress.histogram import empty, observe
 from jaxkit.compress.post_training import post_training
 from jaxkit.compress.rounding import affine
@@ -108,6 +109,24 @@ def test_excluded_nodes_run_in_float(block, rng):
     float_alone = post_training(block, [x], target=target("onnxruntime"), exclude=everything)
     assert not float_alone.layers and block.output not in float_alone.values
     assert _noise(block, first, x) > 33
+
+
+def test_several_settings_share_one_walk(rng):
+    graph = Graph((Node("layer", "dense", ("input",), DENSE),), "input", "layer", (4,))
+    batches = [rng.normal(size=(50, 4)).astype(np.float32) for _ in range(3)]
+    seen = observed(graph, batches, bins=512)
+    for ranges in ("minmax", "percentile", "mse"):
+        settings = {"target": target("xla"), "ranges": ranges, "bins": 512}
+        one, other = (post_training(graph, x, **settings) for x in (seen, batches))
+        assert dict(one.values) == dict(other.values)
+        np.testing.assert_array_equal(one.layers["layer"].bias, other.layers["layer"].bias)
+    for wrong, message in (
+        ({"batches": seen, "equalize": True}, "not equalised yet"),
+        ({"batches": observed(graph, batches)}, "need histograms"),
+        ({"batches": seen._replace(ends={"input": (0.0, 1.0)})}, "another graph"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            post_training(graph, target=target("xla"), **wrong)
 
 
 def test_a_network_of_zeros_gives_zeros():
