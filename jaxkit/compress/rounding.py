@@ -72,7 +72,7 @@ def weight_scales(kernel: Any, bias: Any, input_scale: Any, *, target: Target, w
       ValueError: if there is no such choice of `weights`.
     """
     one_of_names("weights", weights, WEIGHTS)
-    host = np if all(isinstance(x, np.ndarray | np.generic | None) for x in (kernel, bias, input_scale)) else jnp
+    host = np if all(isinstance(x, np.ndarray | np.generic | float | None) for x in (kernel, bias, input_scale)) else jnp
     scale = _largest(host, kernel, target.pairs_saturate) * np.float32(1 / MOST)
     if input_scale is not None and target.bias == "int32":
         step = host.abs(bias) * np.float32(1 / LARGEST_BIAS)
