@@ -1,15 +1,17 @@
 """A quantized network in JAX, bit for bit as its runtime computes it.
 
-How the result of an operation on integers compares with that of the runtime (ONNX Runtime 1.32 on x86, all measured):
+How the result of an operation on integers compares with that of the runtime (ONNX Runtime 1.32 and LiteRT 2.3
+on x86, all measured):
 
 | operation | rule | agreement |
 | --- | --- | --- |
 | conv, dense | exact sums, one float32 product, half to even | every bit |
-| add | ONNX Runtime: fused ratios and a folded constant; others: the real sum, divided | every bit |
+| add | ONNX Runtime: fused ratios, a folded constant; LiteRT: fixed point; others: the real sum, divided | every bit |
+| sub | LiteRT: as add; others: float between integers | every bit; one step |
 | mul | ONNX Runtime: the zero point before rounding; others: after | every bit |
-| mean over `[N, H, W, C]`'s places | exact sum, one product or one division | every bit |
+| mean over `[N, H, W, C]`'s places; LiteRT: all | exact sum, one product or one division | every bit |
 | max_pool, reshape, concat, clip | float, which changes no integer that it does not round | every bit |
-| sigmoid, hard_sigmoid, tanh, avg_pool, affine, sub, div, exp, log, sqrt, rsqrt, neg, other means | float between \
+| sigmoid, hard_sigmoid, tanh, avg_pool, affine, div, exp, log, sqrt, rsqrt, neg, other means | float between \
 integers | one step, at a tie where the last bits of the two floats differ |
 
 Where `Quantized` has no integers for a value, the operation runs in float and agrees as floats do. OpenVINO has no
@@ -23,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxkit.compress import integer
+from jaxkit.compress import integer, litert_rules
 from jaxkit.compress.graph import BINARY, OPERATIONS, UNARY, Node, evaluate
 from jaxkit.compress.quantized import WITH_WEIGHTS, Quantized
 
@@ -84,9 +86,11 @@ def _computed(q: Quantized, node: Node, inputs: list[Array]) -> Array:
 
 
 def _rule(q: Quantized, node: Node, inputs: list[Array]) -> Callable[..., Array] | None:
-    if not q.in_integers(node) or (node.op == "mean" and not over_places(node, inputs[0].ndim)):
+    if not q.in_integers(node):
         return None
-    return RULES.get(node.op)
+    if q.target.name == "litert" and node.op in LITERT:
+        return LITERT[node.op]
+    return None if node.op == "mean" and not over_places(node, inputs[0].ndim) else RULES.get(node.op)
 
 
 def over_places(node: Node, ndim: int) -> bool:
@@ -151,7 +155,8 @@ def _binary(folded: Callable[..., Array], plain: Callable[..., Array]) -> Callab
 
 
 def _mean(q: Quantized, node: Node, x: Array) -> Array:
-    mean = integer.mean_rescaled if q.target.add == "folded" else integer.mean_divided
+    others = integer.mean_rescaled if q.target.add == "folded" else integer.mean_divided
+    mean = litert_rules.mean_shifted if q.target.name == "litert" else others
     return mean(x, (q.values[node.inputs[0]], q.values[node.name]), node.settings["axes"], _dtype(q))
 
 
@@ -161,6 +166,11 @@ RULES: dict[str, Callable[..., Array]] = {
     "dense": _layer,
     "mean": _mean,
     "mul": _binary(integer.mul_shifted, integer.mul_rescaled),
+}
+LITERT: dict[str, Callable[..., Array]] = {
+    "add": _binary(litert_rules.add_fixed, litert_rules.add_fixed),
+    "mean": _mean,
+    "sub": _binary(litert_rules.sub_fixed, litert_rules.sub_fixed),
 }
 
 
@@ -173,7 +183,8 @@ def _clipped(q: Quantized, node: Node, x: Array) -> Array:
 
 
 def _held(q: Quantized, name: str, x: Array) -> Array:
-    return integer.rounded(x, q.values[name], _dtype(q)) if name in q.values else x
+    rounded = litert_rules.rounded if q.target.name == "litert" else integer.rounded
+    return rounded(x, q.values[name], _dtype(q)) if name in q.values else x
 
 
 def _real(q: Quantized, name: str, x: Array) -> Array:
