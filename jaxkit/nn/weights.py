@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
@@ -45,6 +46,22 @@ def load_torch(model: Network, state: Mapping[str, Any]) -> None:
     _fill(names(model, left), left)
     if left:
         raise ValueError(f"weights of another network: {', '.join(sorted(left)[:5])} have no place here")
+
+
+def empty(build: Callable[[], nnx.Module]) -> nnx.Module:
+    """A module full of zeros, to be filled with weights: drawing them first compiles for half a minute.
+
+    Args:
+      build: makes the module, such as `lambda: EfficientNetLite(rngs=nnx.Rngs(0))`.
+    """
+    definition, state = nnx.split(nnx.eval_shape(build))
+    return nnx.merge(definition, jax.tree.map(_zeros, state))
+
+
+def _zeros(leaf: jax.ShapeDtypeStruct) -> jax.Array:
+    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return jnp.broadcast_to(jax.random.key(0), leaf.shape)
+    return jax.device_put(np.zeros(leaf.shape, leaf.dtype))
 
 
 def load_efficientnet_lite(model: EfficientNetLite, state: Mapping[str, Any]) -> None:

