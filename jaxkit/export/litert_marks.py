@@ -17,6 +17,7 @@ from jaxkit.compress.quantized import Affine, Quantized
 from jaxkit.compress.simulate import per_channel
 
 Array = jax.Array
+PASSING = ("clip", "concat", "max_pool", "reshape")
 ROUNDED_TWICE = ("avg_pool", "div", "sqrt")
 FUSED = ((0.0, None), (0.0, 6.0), (-1.0, 1.0))
 
@@ -46,6 +47,7 @@ def _computed(node: Node, inputs: list[Array], q: Quantized | None) -> Array:
     if node.op in ("conv", "dense"):
         out = _weighted(plain, inputs[0], *_weights(node, q))
     else:
+        plain, inputs = _padded(plain, inputs, q)
         out = evaluate(plain, [lax.optimization_barrier(x) for x in inputs] if _apart(node, at, q) else inputs)
     limits = node.settings.get("clip")
     if limits is not None:
@@ -55,12 +57,24 @@ def _computed(node: Node, inputs: list[Array], q: Quantized | None) -> Array:
     return _held(out, at)
 
 
+def _padded(node: Node, inputs: list[Array], q: Quantized | None) -> tuple[Node, list[Array]]:
+    """A pool without pads and an input that has them: the converter takes pads of one axis for those of both."""
+    pads = node.settings.get("pads", ()) if node.op in ("max_pool", "avg_pool") else ()
+    if not any(after for pair in pads for after in pair):
+        return node, inputs
+    at = q.values.get(node.inputs[0]) if q else None
+    lowest = -np.inf if at is None else np.float32(-128 - at.zero_point) * at.scale
+    fill = np.float32(0) if node.op == "avg_pool" else np.float32(lowest)
+    x = jnp.pad(inputs[0], ((0, 0), *pads, (0, 0)), constant_values=fill)
+    return node.replace(settings={**node.settings, "pads": ((0, 0),) * len(pads)}), [_held(x, at)]
+
+
 def _apart(node: Node, at: Affine | None, q: Quantized | None) -> bool:
     """Whether a node must run in float between integers, as its int8 kernel rounds more than once.
 
     The converter joins an operation with the marks around it, but not across a barrier, of which nothing remains.
     """
-    if node.op == "concat":
+    if node.op in PASSING:
         return at is not None and any(q.values.get(name) != at for name in node.inputs)
     return node.op in ROUNDED_TWICE
 

@@ -10,7 +10,12 @@ import weakref
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from jaxkit.export import litert_worker
+from jaxkit.export.artifact import in_rows
+
+Array = np.ndarray
 
 PACKAGES = ("litert_converter", "ai_edge_litert")
 VARIABLE = "JAXKIT_LITERT"
@@ -53,6 +58,7 @@ class Process:
         try:
             self._process = subprocess.Popen(command, **pipes)
         except OSError as error:
+            self._log.close()
             raise ValueError(f"{python} cannot be run ({error}); see {VARIABLE}") from error
         self.close = weakref.finalize(self, _end, self._process, self._log)
 
@@ -84,6 +90,44 @@ class Process:
         size = os.fstat(self._log.fileno()).st_size
         lines = os.pread(self._log.fileno(), size, 0).decode(errors="replace").splitlines()
         return "\n".join(line for line in lines if "error" in line.lower()) or "\n".join(lines[-20:])
+
+
+class Session:
+    """An interpreter for a file, in a process that ends with the session.
+
+    Call it with float32 `[N, ...]`. Use it in a `with` statement, call `close`, or let go of it.
+
+    Args:
+      path: of a `.tflite` file with float32 input and output.
+      threads: of the interpreter.
+      python: of an environment that has ai-edge-litert.
+    """
+
+    def __init__(self, path: Path, threads: int, python: str):
+        self._process = Process(python)
+        self.close = self._process.close
+        self._rows = self._process.ask("open", path=str(path.resolve()), threads=threads)[0]["rows"]
+
+    def __call__(self, x: Array) -> Array:
+        return in_rows(self._run, np.asarray(x, np.float32), rows=self._rows)
+
+    def durations(self, count: int, seconds: float) -> list[float]:
+        """Seconds of each of many goes through `count` examples, measured where the interpreter is."""
+        return self._process.ask("durations", count=count, seconds=seconds)[0]["seconds"]
+
+    def operations(self) -> list[tuple[str, bool]]:
+        """The operations of the file and whether each computes on integers alone."""
+        return [(name, integer) for name, integer in self._process.ask("operations")[0]["operations"]]
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _run(self, x: Array) -> Array:
+        answer, content = self._process.ask("run", x.tobytes(), shape=x.shape)
+        return np.frombuffer(content, np.float32).reshape(answer["shape"])
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:

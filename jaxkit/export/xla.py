@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,7 +87,8 @@ def _open(path: Path, threads: int) -> Session:
 def _coverage(path: Path) -> Mapping[str, Mapping[str, int]]:
     """Counts of the operations that do the work, by the type of their results."""
     text = export.deserialize(bytearray(path.read_bytes())).mlir_module()
-    found: dict[str, Counter] = {}
+    found: dict[str, dict[str, int]] = {}
     for name, kind in OPERATION.findall(text):
-        found.setdefault(name, Counter())["float" if kind.endswith(("f32", "bf16", "f16")) else "integer"] += 1
+        real = kind.endswith(("f32", "bf16", "f16"))
+        found.setdefault(name, {"integer": 0, "float": 0})["float" if real else "integer"] += 1
     return found
