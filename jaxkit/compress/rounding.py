@@ -15,6 +15,7 @@ from jaxkit.compress.target import Target
 from jaxkit.ranges import one_of_names
 
 WEIGHTS = ("channel", "tensor")
+ON_HOST = (np.ndarray, np.generic, float, type(None))
 MOST = 127  # of a weight: -128 has no counterpart
 SMALLEST = np.float32(2.0**-60)  # a product of two such scales is still a normal float
 # Far below 2**31: sums keep room beside a bias, float32 holds it, and half of its step is nothing beside it.
@@ -72,7 +73,7 @@ def weight_scales(kernel: Any, bias: Any, input_scale: Any, *, target: Target, w
       ValueError: if there is no such choice of `weights`.
     """
     one_of_names("weights", weights, WEIGHTS)
-    host = np if all(isinstance(x, np.ndarray | np.generic | float | None) for x in (kernel, bias, input_scale)) else jnp
+    host = np if all(isinstance(x, ON_HOST) for x in (kernel, bias, input_scale)) else jnp
     scale = _largest(host, kernel, target.pairs_saturate) * np.float32(1 / MOST)
     if input_scale is not None and target.bias == "int32":
         step = host.abs(bias) * np.float32(1 / LARGEST_BIAS)
