@@ -179,6 +179,29 @@ def mean_divided(x: Array, at: tuple[Affine, Affine], axes: tuple[int, ...], dty
     return rounded(settled(mean * own.scale), to, dtype)
 
 
+def average_shifted(x: Array, at: tuple[Affine, Affine], settings: Mapping[str, Any], dtype: Any) -> Array:
+    """The mean under a window, of float32 sums from its first place to its last, rounded with the zero point.
+
+    That is what QLinearAveragePool does; the order of the additions matters, and ties are many.
+
+    Args:
+      x: integers `[N, ..., C]`.
+      at: scales and zero points of `x` and of the result.
+      settings: of the node: window, strides, pads.
+      dtype: of the result.
+    """
+    own, to = at
+    window, strides = settings["window"], settings["strides"]
+    padded = jnp.pad(real(x, own), ((0, 0), *settings["pads"], (0, 0)))
+    counts = [(n - size) // step + 1 for n, size, step in zip(padded.shape[1:-1], window, strides, strict=True)]
+    total = jnp.float32(0)
+    for place in np.ndindex(*window):
+        ends = [start + (n - 1) * step + 1 for start, n, step in zip(place, counts, strides, strict=True)]
+        total = total + lax.slice(padded, (0, *place, 0), (len(x), *ends, x.shape[-1]), (1, *strides, 1))
+    mean = exact_divide(total, jnp.float32(math.prod(window)))
+    return _saturated(jnp.round(exact_divide(mean, jnp.asarray(to.scale)) + _number(to.zero_point)), dtype)
+
+
 def fused(x: Array, scale: Any, term: Array) -> Array:
     """`x * scale + term`, rounded once: what a fused multiply-add computes, on every backend.
 

@@ -11,8 +11,9 @@ on x86, all measured):
 | mul | ONNX Runtime: the zero point before rounding; others: after | every bit |
 | mean over `[N, H, W, C]`'s places; LiteRT: all | exact sum, one product or one division | every bit |
 | max_pool, reshape, concat, clip | float, which changes no integer that it does not round | every bit |
-| sigmoid, hard_sigmoid, tanh, avg_pool, affine, div, exp, log, sqrt, rsqrt, neg, other means | float between \
-integers | one step, at a tie where the last bits of the two floats differ |
+| avg_pool | ONNX Runtime: real sums in order, the zero point before rounding | every bit |
+| sigmoid, hard_sigmoid, tanh, affine, div, exp, log, sqrt, rsqrt, neg, other means | float between integers | \
+one step, at a tie where the last bits of the two floats differ |
 
 Where `Quantized` has no integers for a value, the operation runs in float and agrees as floats do. OpenVINO has no
 published arithmetic; its results differ by a few steps.
@@ -88,8 +89,9 @@ def _computed(q: Quantized, node: Node, inputs: list[Array]) -> Array:
 def _rule(q: Quantized, node: Node, inputs: list[Array]) -> Callable[..., Array] | None:
     if not q.in_integers(node):
         return None
-    if q.target.name == "litert" and node.op in LITERT:
-        return LITERT[node.op]
+    own = OWN.get(q.target.name, {})
+    if node.op in own:
+        return own[node.op]
     return None if node.op == "mean" and not over_places(node, inputs[0].ndim) else RULES.get(node.op)
 
 
@@ -160,6 +162,10 @@ def _mean(q: Quantized, node: Node, x: Array) -> Array:
     return mean(x, (q.values[node.inputs[0]], q.values[node.name]), node.settings["axes"], _dtype(q))
 
 
+def _average(q: Quantized, node: Node, x: Array) -> Array:
+    return integer.average_shifted(x, (q.values[node.inputs[0]], q.values[node.name]), node.settings, _dtype(q))
+
+
 RULES: dict[str, Callable[..., Array]] = {
     "add": _binary(integer.add_folded, integer.add_divided),
     "conv": _layer,
@@ -172,6 +178,7 @@ LITERT: dict[str, Callable[..., Array]] = {
     "mean": _mean,
     "sub": _binary(litert_rules.sub_fixed, litert_rules.sub_fixed),
 }
+OWN: dict[str, dict[str, Callable[..., Array]]] = {"litert": LITERT, "onnxruntime": {"avg_pool": _average}}
 
 
 def _clipped(q: Quantized, node: Node, x: Array) -> Array:

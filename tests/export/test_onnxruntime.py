@@ -61,6 +61,18 @@ def test_sums_of_ties_agree_whatever_the_two_scales(rng, tmp_path):
         assert agreement.exact == 1
 
 
+@pytest.mark.parametrize("window, strides", [((2, 2), (1, 2)), ((3, 1), (2, 1))])
+def test_means_under_windows_agree_at_ties(rng, tmp_path, window, strides):
+    settings = {"window": window, "strides": strides, "pads": ((1, 0), (0, 1))}
+    graph = Graph((Node("mean", "avg_pool", ("input",), {}, settings),), "input", "mean", PICTURES)
+    for scale, ratio in ((0.0371, 1.0), (0.1, 0.5)):
+        at = Affine(np.float32(scale), 113)
+        values = {"input": at, "mean": Affine(np.float32(scale * ratio), 99)}
+        x = (rng.integers(-113, 143, (16, *PICTURES)) * at.scale).astype(np.float32)
+        artifact = to_onnx(Quantized(graph, values, {}, target("onnxruntime")), tmp_path / "mean.onnx")
+        assert artifact.verify(x).exact == 1
+
+
 def test_the_result_does_not_depend_on_the_threads(rng, tmp_path):
     x = inputs(rng, PICTURES, 16)
     artifact = to_onnx(min_max(graph_of("conv"), x, target("onnxruntime")), tmp_path / "conv.onnx")
