@@ -11,8 +11,9 @@ on x86, all measured):
 | mul | ONNX Runtime: the zero point before rounding; others: after | every bit |
 | mean over `[N, H, W, C]`'s places; LiteRT: all | exact sum, one product or one division | every bit |
 | max_pool, reshape, concat, clip | float, which changes no integer that it does not round | every bit |
-| avg_pool | ONNX Runtime: real sums in order, the zero point before rounding | every bit |
-| sigmoid, hard_sigmoid, tanh, affine, div, exp, log, sqrt, rsqrt, neg, other means | float between integers | \
+| avg_pool | ONNX Runtime: real sums in order, the zero point before rounding; others: float | every bit; one step |
+| hard_sigmoid | ONNX Runtime: a product and a sum; others: float between integers | every bit; one step |
+| sigmoid, tanh, affine, div, exp, log, sqrt, rsqrt, neg, other means | float between integers | \
 one step, at a tie where the last bits of the two floats differ |
 
 Where `Quantized` has no integers for a value, the operation runs in float and agrees as floats do. OpenVINO has no
@@ -156,6 +157,10 @@ def _binary(folded: Callable[..., Array], plain: Callable[..., Array]) -> Callab
     return rule
 
 
+def _gate(q: Quantized, node: Node, x: Array) -> Array:
+    return litert_rules.hard_sigmoid(x, (q.values[node.inputs[0]], q.values[node.name]), _dtype(q))
+
+
 def _mean(q: Quantized, node: Node, x: Array) -> Array:
     others = integer.mean_rescaled if q.target.add == "folded" else integer.mean_divided
     mean = litert_rules.mean_shifted if q.target.name == "litert" else others
@@ -164,6 +169,11 @@ def _mean(q: Quantized, node: Node, x: Array) -> Array:
 
 def _average(q: Quantized, node: Node, x: Array) -> Array:
     return integer.average_shifted(x, (q.values[node.inputs[0]], q.values[node.name]), node.settings, _dtype(q))
+
+
+def _hard_sigmoid(q: Quantized, node: Node, x: Array) -> Array:
+    sixth = integer.settled(_real(q, node.inputs[0], x) * np.float32(1 / 6))
+    return _held(q, node.name, jnp.clip(sixth + np.float32(0.5), 0.0, 1.0))
 
 
 RULES: dict[str, Callable[..., Array]] = {
@@ -175,10 +185,12 @@ RULES: dict[str, Callable[..., Array]] = {
 }
 LITERT: dict[str, Callable[..., Array]] = {
     "add": _binary(litert_rules.add_fixed, litert_rules.add_fixed),
+    "hard_sigmoid": _gate,
     "mean": _mean,
     "sub": _binary(litert_rules.sub_fixed, litert_rules.sub_fixed),
 }
-OWN: dict[str, dict[str, Callable[..., Array]]] = {"litert": LITERT, "onnxruntime": {"avg_pool": _average}}
+ONNX_RUNTIME: dict[str, Callable[..., Array]] = {"avg_pool": _average, "hard_sigmoid": _hard_sigmoid}
+OWN = {"litert": LITERT, "onnxruntime": ONNX_RUNTIME}
 
 
 def _clipped(q: Quantized, node: Node, x: Array) -> Array:

@@ -73,6 +73,15 @@ def test_means_under_windows_agree_at_ties(rng, tmp_path, window, strides):
         assert artifact.verify(x).exact == 1
 
 
+def test_hard_sigmoids_agree_at_ties(tmp_path):
+    graph = Graph((Node("gate", "hard_sigmoid", ("input",)),), "input", "gate", (256,))
+    for scale, result in ((6 / 255, 1 / 255), (3 / 256, 1 / 256), (12 / 255, 1 / 255), (1.5 / 256, 1 / 128)):
+        values = {"input": Affine(np.float32(scale), 130), "gate": Affine(np.float32(result), 0)}
+        x = (np.arange(-130, 126)[None] * values["input"].scale).astype(np.float32)
+        artifact = to_onnx(Quantized(graph, values, {}, target("onnxruntime")), tmp_path / "gate.onnx")
+        assert artifact.verify(x).exact == 1
+
+
 def test_the_result_does_not_depend_on_the_threads(rng, tmp_path):
     x = inputs(rng, PICTURES, 16)
     artifact = to_onnx(min_max(graph_of("conv"), x, target("onnxruntime")), tmp_path / "conv.onnx")
