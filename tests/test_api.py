@@ -10,11 +10,27 @@ import re
 import pytest
 
 import jaxkit
-from jaxkit import Op, audio, batch, chain, compress, image, maybe, nn, noise, ocr, one_of, sampling, stateless, warp
+from jaxkit import (
+    Op,
+    audio,
+    batch,
+    chain,
+    compress,
+    export,
+    image,
+    maybe,
+    nn,
+    noise,
+    ocr,
+    one_of,
+    sampling,
+    stateless,
+    warp,
+)
 from tests.audio import catalogue as sounds
 from tests.catalogue import ALL, CATALOGUE
 
-ROOMS = (jaxkit, warp, image, ocr, audio, sampling, nn, compress)
+ROOMS = (jaxkit, warp, image, ocr, audio, sampling, nn, compress, export)
 MAKERS = ("geometric", "pointwise")
 NAMES_OF_KEYS = {"rng", "rng_key", "prng", "prng_key", "random_key", "subkey"}
 # `maybe(op, p)` reads as a sentence, and a shape comes where `jax.random` has it.
@@ -24,7 +40,7 @@ NAN = math.nan
 
 def _modules():
     found = [jaxkit, noise]
-    for room in (warp, image, ocr, audio, sampling, nn, compress):
+    for room in (warp, image, ocr, audio, sampling, nn, compress, export):
         names = (info.name for info in pkgutil.iter_modules(room.__path__, room.__name__ + "."))
         found += [room, *map(importlib.import_module, names)]
     names = ("op", "gate", "batch", "records", "ranges", "boundary")
