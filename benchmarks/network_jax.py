@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import numpy as np
 from flax import nnx
-from jax import lax
 
 from jaxkit.compress import Graph, trace
 from jaxkit.nn import EfficientNetLite, load_torch
@@ -32,19 +31,20 @@ def network(weights: str | Path, *, convolution: Callable | None = None) -> Effi
     return module
 
 
-def unfilled(build: Callable[[], nnx.Module]) -> nnx.Module:
-    """A module full of zeros: to draw weights that are replaced at once takes half a minute to compile."""
+def zeros(path: Any, leaf: Any) -> jax.Array:
+    del path
+    return jax.device_put(np.zeros(leaf.shape, leaf.dtype))
+
+
+def unfilled(build: Callable[[], nnx.Module], *, fill: Callable[[Any, Any], jax.Array] = zeros) -> nnx.Module:
+    """A module with what `fill` gives for a path and a shape: to draw weights takes half a minute to compile."""
     definition, state = nnx.split(nnx.eval_shape(build))
     key = jax.random.key(0)
-    return nnx.merge(definition, jax.tree.map(lambda leaf: key if is_key(leaf) else zeros(leaf), state))
 
+    def filled(path: Any, leaf: Any) -> jax.Array:
+        return key if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) else fill(path, leaf)
 
-def is_key(leaf: Any) -> bool:
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-
-
-def zeros(leaf: Any) -> jax.Array:
-    return jax.device_put(np.zeros(leaf.shape, leaf.dtype))
+    return nnx.merge(definition, jax.tree_util.tree_map_with_path(filled, state))
 
 
 def replace_convolutions(module: nnx.Module, convolution: Callable) -> None:
@@ -59,11 +59,18 @@ def folded(weights: str | Path) -> Graph:
     return trace(network(weights), jax.ShapeDtypeStruct((1, SIDE, SIDE, 3), np.float32))
 
 
+def stock() -> nnx.Module:
+    """The network of the port `small_net`, in plain Flax."""
+    from ports.small_net.network import loaded
+
+    return loaded()
+
+
 def open_session(*, kind: str, weights: str, threads: int) -> Callable[[Any], np.ndarray]:
     """A compiled function of float32 `[N, 224, 224, 3]`, from a NumPy array to a NumPy array.
 
     Args:
-      kind: "stock" (XLA's convolutions), "fast" (jaxkit's) or "folded" (the graph).
+      kind: "stock" (plain Flax), "fast" (jaxkit.nn) or "folded" (the graph).
       weights: path of the `.npz` file.
       threads: unused, XLA's are set for the process.
     """
@@ -71,8 +78,7 @@ def open_session(*, kind: str, weights: str, threads: int) -> Callable[[Any], np
     if kind == FOLDED:
         run = jax.jit(folded(weights))
     else:
-        settings = {"convolution": lax.conv_general_dilated} if kind == STOCK else {}
-        definition, state = nnx.split(network(weights, **settings))
+        definition, state = nnx.split(stock() if kind == STOCK else network(weights))
         compiled = jax.jit(lambda state, x: nnx.merge(definition, state)(x))
         run = lambda x: compiled(state, x)  # noqa: E731
     return lambda x: np.asarray(run(x))

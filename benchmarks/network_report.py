@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.network_case import NOT_INSTALLED
 from benchmarks.network_measure import FAST_TITLE, FLOAT_TITLE, SAME, STOCK_TITLE, Row
 from benchmarks.network_methods import JAXKIT, Quality
+from benchmarks.network_process import NOT_INSTALLED
 from benchmarks.timing import Ratio, Spread
 
 WIDTH = 130
@@ -81,24 +81,36 @@ def network_cells(row: Row) -> list[tuple[str, ...]]:
     for side, value in row.times.items():
         ratio = ratio_cell(row.ratios[side]) if side in row.ratios else ""
         lines.append((side, str(row.threads), str(row.batch), cell(value), f"{value.median / row.batch:.2f}", ratio))
-    return lines + [(side, str(row.threads), str(row.batch), why, "", "") for side, why in row.missing.items()]
+    return lines + [(side, str(row.threads), str(row.batch), short(why), "", "") for side, why in row.missing.items()]
 
 
 def layer_cells(row: Row) -> tuple[str, ...]:
     sides = ("lax", "jaxkit", "torch", "torch, channels last")
-    times = [cell(row.times[side]) if side in row.times else row.missing[side] for side in sides]
+    times = [cell(row.times[side]) if side in row.times else short(row.missing[side]) for side in sides]
     ratio = ratio_cell(row.ratios["jaxkit"]) if "jaxkit" in row.ratios else ""
     return row.case, str(row.threads), *times, ratio, "yes" if row.apart <= SAME else f"NO: {row.apart:.2g} apart"
 
 
 def method_cells(method: Quality) -> tuple[str, ...]:
     if method.error:
-        return method.name, method.how, method.runtime, method.error, *[""] * (len(METHOD_HEAD) - 4)
+        return method.name, method.how, method.runtime, short(method.error), *[""] * (len(METHOD_HEAD) - 4)
     decibels = "" if math.isinf(method.decibels) else f"{method.decibels:.1f}"
     exact = "" if method.exact is None else f"{100 * method.exact:.6g} %"
     share, size = f"{method.share:.3f}", f"{method.bytes / 1e6:.2f}"
     time = cell(method.ms) if method.ms else ""
     return method.name, method.how, method.runtime, f"{method.top1:.3f}", decibels, size, share, exact, time
+
+
+def reasons(found: Found) -> list[tuple[str, ...]]:
+    """What has no numbers, and why, each once."""
+    lines = {(method.name, f"{method.how}, {method.runtime}", method.error) for method in found.methods if method.error}
+    for row in (*found.networks, *found.layers):
+        lines |= {(side, row.case, why) for side, why in row.missing.items()}
+    return sorted(lines)
+
+
+def short(why: str) -> str:
+    return NOT_INSTALLED if why.startswith(NOT_INSTALLED) else "failed"
 
 
 def goal_cells(goal: Goal) -> tuple[str, ...]:
@@ -123,6 +135,7 @@ def tables(found: Found) -> dict[str, tuple[Sequence[str], list]]:
         "Latency of EfficientNet-Lite0": (NETWORK_HEAD, latency),
         "From float to integers": (METHOD_HEAD, [method_cells(method) for method in found.methods]),
         "Depthwise layers": (LAYER_HEAD, [layer_cells(row) for row in found.layers]),
+        "Not measured": (("side", "of what", "why"), reasons(found)),
     }
     return {title: table for title, table in made.items() if table[1]}
 
@@ -133,7 +146,7 @@ def show(console: Console, found: Found) -> None:
         table = Table(*head, title=title, width=max(console.width, WIDTH))
         for cells in body:
             wrong = any(text.startswith("NO") for text in cells)
-            kept = (text if text.startswith(NOT_INSTALLED) else text.split(" (")[0] for text in cells)
+            kept = cells if title == "Not measured" else (text.split(" (")[0] for text in cells)
             table.add_row(*kept, style="red" if wrong else None)
         console.print(table, soft_wrap=True)
 
