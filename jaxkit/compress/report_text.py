@@ -1,0 +1,109 @@
+"""A report for the terminal: a table with the worst layers on top, and what to do about them."""
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+WORTH = 1.0  # dB, that a layer in float must win to be spoken of
+FEW = 3
+CLIPPED = 0.01
+POOR = 10.0  # dB; below it results are others
+HEADINGS = ("layer", "op", "SQNR", "cosine", "alone", "gain", "outside", "channels", "MACs", "bytes")
+MARKS = (("saturating", "can saturate"), ("dead", "dead"), ("raised", "raised"))
+
+
+def table(report: Any, rows: int | None, width: int) -> str:
+    """The text of a `Report`: totals, advice, and a table of as many layers as there are `rows`."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    ordered = worst_first(report.layers)
+    shown = ordered if rows is None else ordered[:rows]
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in HEADINGS:
+        grid.add_column(heading, justify="left" if heading in ("layer", "op", "channels") else "right", no_wrap=True)
+    for layer in shown:
+        grid.add_row(*_cells(layer))
+    console = Console(file=io.StringIO(), width=width, color_system=None, markup=False, highlight=False)
+    for line in (*summary(report), "", *advice(report), ""):
+        console.print(line, soft_wrap=True)
+    console.print(grid)
+    if len(shown) < len(ordered):
+        console.print(f"and {len(ordered) - len(shown)} more layers, which lose less")
+    console.print(LEGEND)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
+
+
+LEGEND = (
+    "SQNR, cosine: of the layer's value against float, all layers quantized; alone: dB of the output with this layer "
+    "alone quantized; gain: dB of the output won with it in float; outside: share of values beyond the range."
+)
+
+
+def worst_first(layers: Any) -> list[Any]:
+    """Layers by what each would win in float, then those without such a figure by their ratio, the least first."""
+    none = float("inf")
+    return sorted(
+        layers,
+        key=lambda layer: (-(-none if layer.gain is None else layer.gain), none if layer.sqnr is None else layer.sqnr),
+    )
+
+
+def summary(report: Any) -> Iterator[str]:
+    """What the network came to."""
+    quality = "exactly the float output" if report.sqnr is None else f"{report.sqnr:.1f} dB from the float output"
+    yield f"{report.target}: {quality} on {report.examples:,} examples; top-1 agrees in {report.top1:.1%}"
+    if report.accuracy_float is not None:
+        lost = 100 * (report.accuracy_float - report.accuracy_integers)
+        yield f"accuracy {report.accuracy_integers:.2%}, in float {report.accuracy_float:.2%}: {lost:+.2f} points lost"
+    share = f" ({report.bytes_float / report.bytes_integers:.2f} times less)" if report.bytes_integers else ""
+    yield (
+        f"{report.macs:,} multiply-adds, {report.parameters:,} parameters, "
+        f"{report.bytes_float:,} bytes in float, {report.bytes_integers:,} in integers{share}"
+    )
+
+
+def advice(report: Any) -> Iterator[str]:
+    """Sentences that say what to do; none where all is well."""
+    for layer in [one for one in worst_first(report.layers) if (one.gain or 0) >= WORTH][:FEW]:
+        yield f"exclude=({layer.name!r},) would gain {layer.gain:.1f} dB"
+    if report.sqnr is not None and report.sqnr < POOR:
+        yield "the output is far from float: try ranges='minmax', equalize=True, or quantization_aware training"
+    clipped = [layer for layer in report.layers if layer.outside > CLIPPED]
+    for layer in sorted(clipped, key=lambda one: -one.outside)[:FEW]:
+        yield f"{layer.outside:.1%} of {layer.name} is beyond its range: calibrate on more examples, or ranges='minmax'"
+    if report.islands:
+        first = ", ".join(f"{name} ({why})" for name, why in list(report.islands.items())[:FEW])
+        more = f" and {len(report.islands) - FEW} more" if len(report.islands) > FEW else ""
+        yield f"in float run {first}{more}"
+    yield from _channels(report)
+
+
+def _channels(report: Any) -> Iterator[str]:
+    many = {mark: sum(getattr(layer, mark) for layer in report.layers) for mark, _ in MARKS}
+    if many["saturating"]:
+        yield (
+            f"{many['saturating']:,} channels can saturate on CPUs without VNNI and then are wrong without a word: "
+            "take their scales from post_training or quantized_layers with this target"
+        )
+    if many["dead"]:
+        yield f"{many['dead']:,} channels are dead: without them the network computes the same"
+    if many["raised"]:
+        yield f"{many['raised']:,} channels have coarser weights, so that 32 bits hold their bias"
+
+
+def _cells(layer: Any) -> tuple[str, ...]:
+    marks = ", ".join(f"{getattr(layer, mark)} {word}" for mark, word in MARKS if getattr(layer, mark))
+    return (
+        layer.name,
+        layer.op if layer.integers else f"{layer.op}, float",
+        *(_number(layer.sqnr, 1), _number(layer.cosine, 4), _number(layer.alone, 1), _number(layer.gain, 2)),
+        f"{layer.outside:.2%}" if layer.outside else "-",
+        marks or "-",
+        *(f"{number:,}" if number else "-" for number in (layer.macs, layer.bytes_integers)),
+    )
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
