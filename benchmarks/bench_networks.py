@@ -75,7 +75,7 @@ def measured(given: argparse.Namespace, console: Console, folder: Path) -> repor
         if "layers" in given.parts:
             found = found._replace(layers=noted(console, "layers", lambda: list(layer_rows(folder, plan, worker))))
         if {"networks", "methods"} & set(given.parts):
-            case = noted(console, "pictures and weights", lambda: make(folder, limit=plan.limit))
+            case = noted(console, "pictures and weights", lambda: make(folder, every=plan.every))
             found = of_network(given, console, (case, plan, worker), found)
     return found
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from benchmarks.network_jax import folded
 from benchmarks.network_process import HERE, NOT_INSTALLED, PeerError
-from jaxkit.compress import Graph, target
-from jaxkit.compress.post_training import post_training
+from jaxkit.compress import Graph, observed, post_training, target
 from jaxkit.export.artifact import Agreement, Artifact, in_rows
 from jaxkit.export.litert import to_litert
 from jaxkit.export.onnx import to_onnx
@@ -31,7 +30,7 @@ WRITERS: dict[str, Callable[[Any, str, int], Artifact]] = {
     "LiteRT": lambda network, name, batch: to_litert(network, f"{name}_{batch}.tflite", batch=batch),
 }
 BATCHES = (1, 16)
-CALIBRATION_ROWS = 8
+ROWS, BINS = 8, 2048
 
 
 class Case(NamedTuple):
@@ -66,14 +65,14 @@ class Case(NamedTuple):
         return self.folder / "test.npy"
 
 
-def make(folder: Path, *, limit: int | None = None) -> Case:
-    """Writes weights and pictures; `limit` keeps fewer of these."""
+def make(folder: Path, *, every: int = 1) -> Case:
+    """Writes weights and pictures; only some of these, if `every` is more than 1."""
     np.savez(folder / "weights.npz", **weights())
     calibration, test = (normalised(part) for part in crops())
-    np.save(folder / "calibration.npy", calibration[:limit])
-    np.save(folder / "test.npy", test[:limit])
+    np.save(folder / "calibration.npy", calibration[::every])
+    np.save(folder / "test.npy", test[::every])
     graph = folded(folder / "weights.npz")
-    return Case(folder, graph, in_rows(jax.jit(graph), test[:limit]), {}, {}, {})
+    return Case(folder, graph, in_rows(jax.jit(graph), test[::every]), {}, {}, {})
 
 
 def write_floats(case: Case) -> None:
@@ -86,14 +85,14 @@ def write_floats(case: Case) -> None:
 
 
 def write_integers(case: Case) -> None:
-    """Calibrates, writes the files of integers, and compares what runtimes make of them with the simulator."""
+    """Calibrates once, writes the files of integers, and compares what runtimes make of them with the simulator."""
     given = np.load(case.calibration)
-    batches = [given[i : i + CALIBRATION_ROWS] for i in range(0, len(given), CALIBRATION_ROWS)]
+    seen = observed(case.graph, [given[i : i + ROWS] for i in range(0, len(given), ROWS)], bins=BINS)
     for runtime, name in TARGETS.items():
         if runtime in case.missing:
             continue
         try:
-            network = post_training(case.graph, batches, target=target(name))
+            network = post_training(case.graph, seen, target=target(name))
             made = written(case, runtime, "int8", network, WRITERS[runtime])
             case.agreements[runtime] = made.verify(np.load(case.test))
         except (ImportError, ValueError, RuntimeError) as error:

@@ -13,6 +13,7 @@ from jax import lax
 
 from benchmarks.network_depthwise import LAYERS
 from benchmarks.network_jax import replace_convolutions, unfilled
+from jaxkit.compress.products import integer_conv, integer_dot
 from jaxkit.nn import EfficientNetLite, MobileNetV1, MobileNetV2, MobileNetV3
 from jaxkit.nn.shifts import Steps, depthwise
 
@@ -103,28 +104,32 @@ def layer(name: str, dtype: str, batch: int, side: int) -> Sides:
 
 
 def product(name: str, dtype: str, batch: int, side: int) -> Sides:
-    """A product of integers with int32 sums, and the same in float32, which is exact for these."""
+    """A product of integers with sums in int32, and the same in float32, which is exact for these."""
     del batch, side
-    run, shapes = PRODUCTS[name]
+    run, whole, shapes = PRODUCTS[name]
     rng = np.random.default_rng(2)
     given = [jax.device_put(rng.integers(-127, 128, shape).astype(dtype)) for shape in shapes]
     real = [array.astype(jnp.float32) for array in given]
+    return {"float32": functools.partial(jax.jit(run), *real), "integers": functools.partial(jax.jit(whole), *given)}
+
+
+def multiplied(x: jax.Array, kernel: jax.Array) -> jax.Array:
     # In full precision: rounded to fewer bits, not even these would be exact on accelerators.
-    full = jax.jit(functools.partial(run, preferred_element_type=jnp.float32, precision=lax.Precision.HIGHEST))
-    whole = jax.jit(functools.partial(run, preferred_element_type=jnp.int32))
-    return {"float32": functools.partial(full, *real), "int8": functools.partial(whole, *given)}
+    return lax.dot_general(x, kernel, (((1,), (0,)), ((), ())), precision=lax.Precision.HIGHEST)
 
 
-def convolved(x: jax.Array, kernel: jax.Array, **sums: Any) -> jax.Array:
-    settings = {"dimension_numbers": ("NHWC", "HWIO", "NHWC"), **sums}
-    return lax.conv_general_dilated(x, kernel, (1, 1), "SAME", **settings)
+def convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    settings = {"dimension_numbers": ("NHWC", "HWIO", "NHWC"), "precision": lax.Precision.HIGHEST}
+    groups = x.shape[-1] // kernel.shape[-2]
+    return lax.conv_general_dilated(x, kernel, (1, 1), "SAME", feature_group_count=groups, **settings)
 
 
-def multiplied(x: jax.Array, kernel: jax.Array, **sums: Any) -> jax.Array:
-    return lax.dot_general(x, kernel, (((1,), (0,)), ((), ())), **sums)
+def convolved_integers(x: jax.Array, kernel: jax.Array) -> jax.Array:
+    return integer_conv(x, kernel, groups=x.shape[-1] // kernel.shape[-2])
 
 
-PRODUCTS: dict[str, tuple[Callable[..., jax.Array], tuple[tuple[int, ...], ...]]] = {
-    "dense 256 x 512 x 512": (multiplied, ((256, 512), (512, 512))),
-    "convolution 3x3, 16 x 14x14x64": (convolved, ((16, 14, 14, 64), (3, 3, 64, 64))),
+PRODUCTS: dict[str, tuple[Callable[..., jax.Array], Callable[..., jax.Array], tuple[tuple[int, ...], ...]]] = {
+    "dense 256 x 512 x 512": (multiplied, integer_dot, ((256, 512), (512, 512))),
+    "convolution 3x3, 16 x 14x14x64": (convolved, convolved_integers, ((16, 14, 14, 64), (3, 3, 64, 64))),
+    "depthwise 5x5, 16 x 14x14x384": (convolved, convolved_integers, ((16, 14, 14, 384), (5, 5, 1, 384))),
 }

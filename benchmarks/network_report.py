@@ -58,10 +58,11 @@ def goals(found: Found) -> list[Goal]:
 
 def method_goals(method: Quality) -> list[Goal]:
     where = f"int8 in {method.runtime}"
+    size = Goal(f"{where}, size as a share of float", method.share or math.inf, 0.27, False)
     return [
         Goal(f"{where}, top-1 as float", method.top1, 0.88, True),
-        Goal(f"{where}, size as a share of float", method.share or math.inf, 0.27, False),
         Goal(f"{where}, share of logits as simulated", method.exact or 0.0, 1.0, True),
+        *([size] if method.runtime == "ONNX Runtime" else []),
     ]
 
 
