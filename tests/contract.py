@@ -65,9 +65,19 @@ def result(entry: Entry, dtype: str) -> Sample:
     return mapped(entry).apply(drawn(entry), pictures(dtype))
 
 
-def member(tree, index: int):
-    """One example of a batch."""
-    return jax.tree.map(lambda leaf: leaf[index], tree)
+def member(tree, index):
+    """One example of a batch, or the examples at an array of indices or in a slice."""
+    return jax.tree.map(lambda leaf: _without_program(leaf, index), tree)
+
+
+def zeros(tree):
+    """Zeros of the same shapes and dtypes."""
+    return jax.tree.map(lambda leaf: jnp.asarray(np.zeros(leaf.shape, leaf.dtype)), tree)
+
+
+def _without_program(leaf, index):
+    # JAX would compile a program per shape, and for slices per extent; NumPy takes the same values.
+    return jnp.asarray(np.asarray(leaf)[index])
 
 
 def spec_of(tree):
@@ -77,8 +87,8 @@ def spec_of(tree):
 
 def crop(sample: Sample, height: int, width: int) -> Sample:
     """The upper left part, as a picture of just that size."""
-    mask = None if sample.mask is None else sample.mask[..., :height, :width]
-    return sample.replace(image=sample.image[..., :height, :width, :], mask=mask, valid=None)
+    mask = None if sample.mask is None else _without_program(sample.mask, np.s_[..., :height, :width])
+    return sample.replace(image=_without_program(sample.image, np.s_[..., :height, :width, :]), mask=mask, valid=None)
 
 
 def padded(dtype: str, garbage: int) -> Sample:

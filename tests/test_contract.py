@@ -25,6 +25,7 @@ from tests.contract import (
     result,
     single,
     spec_of,
+    zeros,
 )
 
 DTYPES = ("uint8", "float32")
@@ -101,7 +102,7 @@ def test_ops_without_chance_ignore_the_key(entry):
 @every(entry for entry in ALL if entry.recipe().neutral)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_zero_params_are_the_identity(entry, dtype):
-    nothing = jax.tree.map(jnp.zeros_like, drawn(entry))
+    nothing = zeros(drawn(entry))
     assert_same(mapped(entry).apply(nothing, pictures(dtype)), pictures(dtype))
 
 
@@ -155,8 +156,9 @@ def test_gradients_are_finite_and_follow_differences(entry):
 
     _, at = slopes(sample.image, params)
     ahead, behind = (slopes(sample.image + step * direction, params)[0] for step in (1e-4, -1e-4))
-    np.testing.assert_allclose(jnp.vdot(at[0], direction), (ahead - behind) / 2e-4, atol=0.05 * np.linalg.norm(at[0]))
-    black, none = jnp.zeros_like(sample.image), jax.tree.map(jnp.zeros_like, params) if op(entry).neutral else params
+    slope = np.vdot(at[0], direction)
+    np.testing.assert_allclose(slope, np.subtract(ahead, behind) / 2e-4, atol=0.05 * np.linalg.norm(at[0]))
+    black, none = zeros(sample.image), zeros(params) if op(entry).neutral else params
     for found in (at, slopes(sample.image, none)[1], slopes(black, params)[1], slopes(black, none)[1]):
         assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(found) if leaf.dtype == np.float32)
 
@@ -174,8 +176,8 @@ def test_a_hundred_calls_compile_once(entry, programs):
 @every(ALL)
 def test_results_do_not_depend_on_the_order(entry):
     order = np.array([2, 7, 1, 0, 4, 3, 6, 5])
-    shuffled = mapped(entry)(jax.random.key(3), IDS[order], jax.tree.map(lambda leaf: leaf[order], pictures("uint8")))
-    assert_same(shuffled, jax.tree.map(lambda leaf: leaf[order], result(entry, "uint8")))
+    shuffled = mapped(entry)(jax.random.key(3), IDS[order], member(pictures("uint8"), order))
+    assert_same(shuffled, member(result(entry, "uint8"), order))
 
 
 @every(ALL)
@@ -189,7 +191,7 @@ def test_another_op_in_the_chain_does_not_reseed_it(entry):
 
 @every(ALL)
 def test_no_examples_give_no_examples(entry):
-    nothing = jax.tree.map(lambda leaf: leaf[:0], pictures("uint8"))
+    nothing = member(pictures("uint8"), np.s_[:0])
     out = mapped(entry)(jax.random.key(3), IDS[:0], nothing)
     assert out.image.shape == (0, *result(entry, "uint8").image.shape[1:])
 
@@ -210,26 +212,30 @@ def test_small_and_odd_pictures(entry, dtype, size, channels):
     assert np.isfinite(out.image).all() and np.isfinite(out.points).all()
     assert out.mask.shape == out.image.shape[:2]
     if op(entry).neutral:
-        assert_same(single(entry)(jax.tree.map(jnp.zeros_like, params), sample), sample)
+        assert_same(single(entry)(zeros(params), sample), sample)
     if entry.kind == "moves" or entry.kind == "resizes":
-        assert_images(out.image.max(), np.minimum(out.image.max(), sample.image.max()), 1e-6)
+        brightest, allowed = np.asarray(out.image).max(), np.asarray(sample.image).max()
+        assert_images(brightest, np.minimum(brightest, allowed), 1e-6)
 
 
 def _scene() -> Sample:
-    """A soft spot at the first point, a block in the mask that the box and the quad outline."""
+    """A soft spot at the first point, a block in the mask that the box and the quads outline.
+
+    The shapes are those of `pictures("float32")`, whose program is compiled already.
+    """
     height, width = SIZE
     y, x = np.mgrid[:height, :width]
     spot = np.exp(-((x - 19.0) ** 2 + (y - 11.0) ** 2) / 4.0)
     mask = ((x >= 16) & (x < 23) & (y >= 9) & (y < 14)).astype(np.int32)
     corners = np.array([[16, 9], [22, 9], [22, 13], [16, 13]], np.float32)
     one = Sample(
-        image=spot[..., None].astype(np.float32),
+        image=np.repeat(spot[..., None], 3, axis=-1).astype(np.float32),
         mask=mask,
         points=np.concatenate([[[19, 11]], corners]).astype(np.float32),
         boxes=np.array([[16, 9, 23, 14]], np.float32),
-        quads=corners[None],
+        quads=np.stack([corners, corners]),
     )
-    return jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * len(IDS)), one)
+    return jax.tree.map(lambda leaf: jnp.asarray(np.stack([leaf] * len(IDS))), one)
 
 
 @every(entry for entry in ALL if entry.kind in ("moves", "resizes"))
@@ -245,7 +251,7 @@ def test_image_mask_points_boxes_and_quads_move_together(entry):
         np.testing.assert_allclose(one.points[0], [columns.mean(), rows.mean()], atol=0.5)
         extent = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
         np.testing.assert_allclose(one.boxes[0], extent, atol=0.0 if entry.exact else 1.25)
-        np.testing.assert_array_equal(one.quads[0], one.points[1:])
+        np.testing.assert_array_equal(one.quads, np.stack([one.points[1:]] * 2))
 
 
 @every(entry for entry in ALL if entry.kind == "pixels")

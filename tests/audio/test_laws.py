@@ -23,7 +23,7 @@ from tests.audio.laws import (
     single,
     with_content,
 )
-from tests.contract import assert_same
+from tests.contract import assert_same, zeros
 
 STEP = 1e-3
 
@@ -57,8 +57,8 @@ def test_padding_is_not_read_and_is_zero_after(entry):
 @every(CATALOGUE)
 def test_results_do_not_depend_on_the_order(entry):
     order = np.array([2, 7, 1, 0, 4, 3, 6, 5])
-    shuffled = mapped(entry)(jax.random.key(KEY), IDS[order], jax.tree.map(lambda leaf: leaf[order], examples(entry)))
-    assert_same(shuffled, jax.tree.map(lambda leaf: leaf[order], result(entry)))
+    shuffled = mapped(entry)(jax.random.key(KEY), IDS[order], member(examples(entry), order))
+    assert_same(shuffled, member(result(entry), order))
 
 
 @every(entry for entry in CATALOGUE if entry.random)
@@ -85,7 +85,7 @@ def test_nothing_finite_gives_nan_and_no_call_compiles_again(entry, programs):
 
 @every(entry for entry in CATALOGUE if op(entry).neutral)
 def test_zero_params_are_the_identity(entry):
-    nothing = jax.tree.map(jnp.zeros_like, drawn(entry))
+    nothing = zeros(drawn(entry))
     assert_same(mapped(entry).apply(nothing, examples(entry)), examples(entry))
 
 
