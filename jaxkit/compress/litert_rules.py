@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxkit.compress import integer
@@ -47,11 +48,10 @@ def _sum(x: Array, y: Array, at: integer.Places, dtype: Any, sign: int) -> Array
 def mean_shifted(x: Array, at: tuple[Affine, Affine], axes: tuple[int, ...], dtype: Any) -> Array:
     """The sum of the integers as they are, times one factor, plus both zero points, rounded at last."""
     own, to = at
-    count = jnp.float32(math.prod(x.shape[axis] for axis in axes))
+    count = np.float32(math.prod(x.shape[axis] for axis in axes))
     total = jnp.sum(x.astype(jnp.int32), axis=axes).astype(jnp.float32)
-    ratio = jnp.float32(integer.multiplier(own.scale, to.scale))
-    factor = integer.multiplier(own.scale, to.scale * count)
-    shift = jnp.float32(to.zero_point) - integer.settled(jnp.float32(own.zero_point) * ratio)
+    factor = jnp.float32(integer.multiplier(own.scale, to.scale) * np.float32(1 / count))
+    shift = jnp.float32(to.zero_point) - integer.settled(jnp.float32(own.zero_point) * count * factor)
     info = jnp.iinfo(dtype)
     return jnp.clip(jnp.round(integer.settled(total * factor) + shift), info.min, info.max).astype(dtype)
 

@@ -36,11 +36,13 @@ def test_means_add_both_zero_points_before_they_round(rng):
     x = rng.integers(-128, 128, (500, 3, 3, 8)).astype(np.int8)
     at = Affine(F(0.0437), 11), Affine(F(0.0437) * F(0.5714286), -7)
     ratio = F(at[0].scale / at[1].scale)
-    factor = F(at[0].scale / F(at[1].scale * F(9)))
-    shift = F(-7) - F(11) * ratio
+    factor = ratio * F(1 / 9)
+    shift = F(-7) - F(11 * 9) * factor
     total = x.sum(axis=(1, 2), dtype=np.int32).astype(F)
     expected = np.clip(np.rint(total * factor + shift), -128, 127)
     np.testing.assert_array_equal(jax.jit(lambda x: mean_shifted(x, at, (1, 2), jnp.int8))(x), expected)
+    learned = jax.jit(lambda x, a, b: mean_shifted(x, (Affine(a, 11), Affine(b, -7)), (1, 2), jnp.int8))
+    np.testing.assert_array_equal(learned(x, at[0].scale, at[1].scale), expected)
 
 
 def test_real_values_are_multiplied_by_the_reciprocal(rng):
