@@ -51,9 +51,10 @@ def weight_scales(kernel: Any, bias: Any, input_scale: Any, *, target: Target, w
 
     A scale is the largest magnitude over 127. It is raised
 
-    - to the sum of the two largest magnitudes over 127 where the target's kernels add two products in int16. Any two
-      integers of a channel then sum to 128 at most, after rounding, and 255 * 128 < 2**15: nothing can saturate,
-      whatever the order in which a kernel pairs them;
+    - to the largest sum of two weights of one sign over 127 where the target's kernels add two products in int16. Any
+      two integers of a channel then sum to at most 128 in magnitude, after rounding, and 255 * 128 < 2**15: nothing
+      can saturate, whatever the order in which a kernel pairs them. Weights of two signs work against each other,
+      since the values that they meet are unsigned;
     - until the bias, which has the scale of the sums, is an integer of at most 2**24. A dead channel, whose weights
       are zero or next to it, so keeps its bias.
 
@@ -85,13 +86,17 @@ def weight_scales(kernel: Any, bias: Any, input_scale: Any, *, target: Target, w
 
 
 def _largest(host: Any, kernel: Any, pairs: bool) -> Any:
-    """The largest magnitude of every output channel, or the sum of the two largest; `[O]`."""
-    magnitudes = host.abs(kernel).reshape(-1, kernel.shape[-1])
-    if not pairs or len(magnitudes) == 1:
-        return host.max(magnitudes, axis=0)
+    """The largest magnitude of every output channel, or the largest sum of two weights of one sign; `[O]`."""
+    rows = kernel.reshape(-1, kernel.shape[-1])
+    if not pairs or len(rows) == 1:
+        return host.max(host.abs(rows), axis=0)
+    return host.maximum(*(_two_largest(host, host.maximum(signed, 0)) for signed in (rows, -rows)))
+
+
+def _two_largest(host: Any, rows: Any) -> Any:
     if host is np:
-        return np.partition(magnitudes, -2, axis=0)[-2:].sum(axis=0)
-    return lax.top_k(magnitudes.T, 2)[0].sum(axis=1)
+        return np.partition(rows, -2, axis=0)[-2:].sum(axis=0)
+    return lax.top_k(rows.T, 2)[0].sum(axis=1)
 
 
 def _divided(host: Any, x: Any, scale: Any) -> Any:
