@@ -121,19 +121,16 @@ def test_values_with_common_integers_keep_them_in_common(rng):
     assert sum(found.values[name] != at for name, at in start.values.items()) >= 5
 
 
-class _Depthwise(nnx.Module):
-    def __init__(self, rngs):
-        self.first = nnx.Conv(1, 6, (1, 1), rngs=rngs)
-        self.each = nnx.Conv(6, 6, (3, 3), feature_group_count=6, rngs=rngs)
-        self.last = nnx.Linear(6, 3, rngs=rngs)
-
-    def __call__(self, x):
-        return self.last(jnp.mean(jax.nn.relu(self.each(jax.nn.relu(self.first(x)))), axis=(1, 2)))
+def _depthwise(rngs):
+    first = nnx.Conv(1, 6, (1, 1), rngs=rngs)
+    each = nnx.Conv(6, 6, (3, 3), feature_group_count=6, rngs=rngs)
+    last = nnx.Linear(6, 3, rngs=rngs)
+    return nnx.Sequential(first, jax.nn.relu, each, jax.nn.relu, lambda x: jnp.mean(x, axis=(1, 2)), last)
 
 
 @pytest.mark.parametrize("method, share", [("ste", 0.95), ("lsq", 0.8)])
 def test_a_depthwise_network_learns_to_live_with_tight_ranges(rng, method, share):
-    graph = trace(_Depthwise(nnx.Rngs(0)), jax.ShapeDtypeStruct((1, 6, 6, 1), jnp.float32))
+    graph = trace(_depthwise(nnx.Rngs(0)), jax.ShapeDtypeStruct((1, 6, 6, 1), jnp.float32))
     x = rng.normal(size=(64, 6, 6, 1)).astype(np.float32)
     wanted = graph(jnp.asarray(x))
     start = post_training(graph, [x], target=target("litert"), weights="tensor", ranges="minmax")
