@@ -14,7 +14,7 @@ from jax import lax
 from benchmarks.network_depthwise import LAYERS
 from benchmarks.network_jax import replace_convolutions, unfilled
 from jaxkit.compress.products import integer_conv, integer_dot
-from jaxkit.nn import EfficientNetLite, MobileNetV1, MobileNetV2, MobileNetV3
+from jaxkit.nn import ConvNorm, EfficientNetLite, MobileNetV1, MobileNetV2, MobileNetV3, SeparableConv
 from jaxkit.nn.shifts import Steps, depthwise
 
 Sides = dict[str, Callable[[], Any]]
@@ -24,6 +24,7 @@ NETWORKS: dict[str, Callable[..., nnx.Module]] = {
     "MobileNetV3 large": MobileNetV3,
     "EfficientNet-Lite0": EfficientNetLite,
 }
+FEW_LAYERS = "few layers"  # that compile within seconds, also for training
 
 
 def filled(path: Any, leaf: Any) -> jax.Array:
@@ -35,9 +36,14 @@ def filled(path: Any, leaf: Any) -> jax.Array:
     return jax.device_put(np.full(leaf.shape, "scale" in name or "var" in name, leaf.dtype))
 
 
+def few_layers(*, rngs: nnx.Rngs) -> nnx.Module:
+    blocks = [ConvNorm(3, 16, stride=2, rngs=rngs), SeparableConv(16, 32, stride=2, rngs=rngs)]
+    return nnx.Sequential(*blocks, lambda x: x.mean((1, 2)), nnx.Linear(32, 1000, rngs=rngs))
+
+
 def modules(name: str) -> dict[str, nnx.Module]:
     """The network with XLA's convolutions, and with jaxkit's, with the same weights."""
-    stock, fast = (unfilled(lambda: NETWORKS[name](rngs=nnx.Rngs(0)), fill=filled) for _ in range(2))
+    stock, fast = (unfilled(lambda: NETWORKS.get(name, few_layers)(rngs=nnx.Rngs(0)), fill=filled) for _ in range(2))
     replace_convolutions(stock, lax.conv_general_dilated)
     return {"stock": stock, "jaxkit": fast}
 

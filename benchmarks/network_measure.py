@@ -39,7 +39,7 @@ class Plan(NamedTuple):
       slow: whether the methods that calibrate for long are taken along.
     """
 
-    rounds: tuple[int, int, int, int] = (11, 5, 7, 7)
+    rounds: tuple[int, int, int, int] = (11, 5, 7, 5)
     seconds: float = 0.1
     batches: tuple[int, ...] = BATCHES
     every: int = 1

@@ -76,7 +76,7 @@ METHODS = (
     nncf("overflow fix"),
     Method("qwix", "w8a8, dynamic", "JAX", ("qwix", "benchmarks.peers_qwix")),
 )
-SLOW = ("entropy, per channel", "percentile, per channel")
+SLOW = ("entropy, per channel", "percentile, per channel", "static, 16-bit values")
 
 
 class Quality(NamedTuple):

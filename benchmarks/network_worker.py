@@ -15,7 +15,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = 16
+LONG = 0.3
 sessions: dict[str, Callable[[Any], Any]] = {}
+calls_seconds: dict[tuple[str, int], float] = {}
 
 
 def keep_cores(count: int) -> None:
@@ -45,17 +47,23 @@ def run(name: str, inputs: str, outputs: str) -> None:
 
 
 def milliseconds(name: str, shape: list[int], seconds: float) -> float:
-    """Median over the calls that fit into some seconds, one at least, after one that is not timed."""
+    """Median over the calls that fit into some seconds, one at least, after one that is not timed.
+
+    That one fills caches again after others had their turn. A call that takes long, and is not the first of its kind,
+    goes without.
+    """
     import numpy as np
 
     x = np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
     found: list[float] = []
-    sessions[name](x)
+    if calls_seconds.get((name, shape[0]), 0.0) < LONG:
+        sessions[name](x)
     end = time.perf_counter() + seconds
     while not found or time.perf_counter() < end:
         start = time.perf_counter()
         sessions[name](x)
         found.append(time.perf_counter() - start)
+    calls_seconds[name, shape[0]] = found[-1]
     return 1e3 * float(np.median(found))
 
 
