@@ -1,10 +1,10 @@
 """The pictures of the port: crops of the photographs that come with scikit-image, or those of the user's folder."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from PIL import Image
-from skimage import data
 
 from jaxkit.port import Request, Table
 
@@ -28,10 +28,17 @@ SEED = 0
 @cache
 def crops() -> tuple[np.ndarray, np.ndarray]:
     """Random squares of all photographs: for calibration `[56, 224, 224, 3]`, for tests `[160, 224, 224, 3]`, uint8."""
-    rng = np.random.default_rng(SEED)
-    photographs = [Image.fromarray(getattr(data, name)()).convert("RGB") for name in PHOTOGRAPHS]
+    rng, photographs = np.random.default_rng(SEED), [photograph(name) for name in PHOTOGRAPHS]
     cut = np.stack([[crop(photograph, rng) for _ in range(CROPS)] for photograph in photographs])
     return tuple(part.reshape(-1, SIDE, SIDE, 3) for part in np.split(cut, [CALIBRATION], axis=1))
+
+
+def photograph(name: str) -> Image.Image:
+    try:
+        from skimage import data
+    except ImportError as error:
+        raise ImportError("the photographs need the package scikit-image: pip install 'jaxkit[image]'") from error
+    return Image.fromarray(getattr(data, name)()).convert("RGB")
 
 
 def crop(photograph: Image.Image, rng: np.random.Generator) -> np.ndarray:
@@ -53,7 +60,8 @@ def calibration() -> np.ndarray:
 
 
 @cache
-def users(folder: object) -> Folder:
+def users(folder: Path) -> Folder:
+    """What the user's folder held, read once."""
     return read_folder(folder)
 
 
