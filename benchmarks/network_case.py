@@ -23,7 +23,13 @@ SESSIONS = {
     "OpenVINO": (HERE, "benchmarks.peers_openvino"),
     "LiteRT": ("litert", "benchmarks.peers_litert"),
 }
-TARGETS = {"ONNX Runtime": "onnxruntime", "OpenVINO": "openvino", "LiteRT": "litert"}
+INTEGERS, FOR_VNNI = "int8", "int8_vnni"
+TARGETS = {
+    ("ONNX Runtime", INTEGERS): target("onnxruntime"),
+    ("ONNX Runtime", FOR_VNNI): target("onnxruntime", isa="vnni"),
+    ("OpenVINO", INTEGERS): target("openvino"),
+    ("LiteRT", INTEGERS): target("litert"),
+}
 WRITERS: dict[str, Callable[[Any, str, int], Artifact]] = {
     "ONNX Runtime": lambda network, name, batch: to_onnx(network, f"{name}.onnx"),
     "OpenVINO": lambda network, name, batch: to_openvino(network, f"{name}.ov.onnx"),
@@ -40,7 +46,8 @@ class Case(NamedTuple):
       folder: of the files.
       graph: the network in float.
       logits: of the test pictures in float32, by the graph in JAX.
-      files: what jaxkit wrote: (runtime, "float" or "int8", batch) to a path; only LiteRT's depend on the batch.
+      files: what jaxkit wrote: (runtime, "float", "int8" or "int8_vnni", batch) to a path; only LiteRT's files depend
+        on the batch.
       agreements: of the runtimes with jaxkit's simulator, on the test pictures.
       missing: runtime to why it has no files.
     """
@@ -49,7 +56,7 @@ class Case(NamedTuple):
     graph: Graph
     logits: np.ndarray
     files: dict[tuple[str, str, int], Path]
-    agreements: dict[str, Agreement]
+    agreements: dict[tuple[str, str], Agreement]
     missing: dict[str, str]
 
     @property
@@ -88,13 +95,13 @@ def write_integers(case: Case) -> None:
     """Calibrates once, writes the files of integers, and compares what runtimes make of them with the simulator."""
     given = np.load(case.calibration)
     seen = observed(case.graph, [given[i : i + ROWS] for i in range(0, len(given), ROWS)], bins=BINS)
-    for runtime, name in TARGETS.items():
+    for (runtime, kind), wanted in TARGETS.items():
         if runtime in case.missing:
             continue
         try:
-            network = post_training(case.graph, seen, target=target(name))
-            made = written(case, runtime, "int8", network, WRITERS[runtime])
-            case.agreements[runtime] = made.verify(np.load(case.test))
+            network = post_training(case.graph, seen, target=wanted)
+            made = written(case, runtime, kind, network, WRITERS[runtime])
+            case.agreements[runtime, kind] = made.verify(np.load(case.test))
         except (ImportError, ValueError, RuntimeError) as error:
             case.missing[runtime] = first_line(error)
 

@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.network_case import SESSIONS, Case, agreement, opened
+from benchmarks.network_case import FOR_VNNI, INTEGERS, SESSIONS, Case, agreement, opened
 from benchmarks.network_process import HERE, PeerError, Worker
 from benchmarks.timing import Spread
 
-JAXKIT, TOOL = "jaxkit", "onnxruntime.quantization"
+JAXKIT, TOOL, DEFAULT = "jaxkit", "onnxruntime.quantization", "by default"
+KINDS = {"as it is": "float", DEFAULT: INTEGERS, "isa=vnni": FOR_VNNI}
 RUNTIMES = tuple(SESSIONS)
 PATIENCE = 0.05
 FLOAT = {"path": "float.onnx"}
@@ -61,7 +62,8 @@ def nncf(method: str) -> Method:
 
 METHODS = (
     *(Method("float", "as it is", runtime) for runtime in RUNTIMES),
-    *(Method(JAXKIT, "by default", runtime) for runtime in RUNTIMES),
+    *(Method(JAXKIT, DEFAULT, runtime) for runtime in RUNTIMES),
+    Method(JAXKIT, "isa=vnni", "ONNX Runtime"),
     onnxruntime("minmax", "minmax"),
     onnxruntime("minmax, x64quantprecision", "minmax", exact=True),
     onnxruntime("minmax, reduce_range", "minmax", reduce=True),
@@ -125,7 +127,7 @@ def quantize(case: Case, method: Method, worker: Worker) -> None:
 def place(case: Case, method: Method) -> tuple[str, str, dict[str, Any]]:
     """Environment, module and arguments of a method's session."""
     if method.quantizer is None:
-        return opened(case, method.runtime, "float" if method.name == "float" else "int8")
+        return opened(case, method.runtime, KINDS[method.how])
     if not method.file:
         return *method.quantizer, {"weights": str(case.weights)}
     return *SESSIONS[method.runtime], {"path": str(case.folder / method.file), **method.session}
@@ -142,7 +144,7 @@ def quality(case: Case, method: Method, worker: Callable[..., Worker]) -> tuple[
     except PeerError as error:
         return Quality(*method[:3], error=str(error)), None
     top1, decibels = agreement(np.load(output), case.logits)
-    exact = case.agreements[method.runtime].exact if method.name == JAXKIT else None
+    exact = case.agreements[method.runtime, KINDS[method.how]].exact if method.name == JAXKIT else None
     found = Quality(*method[:3], top1, decibels, size, size / bytes_of(case, FLOAT), exact)
     shape = [1, *case.graph.shape]
     return found, lambda: process.ask("milliseconds", name=method.title, shape=shape, seconds=PATIENCE)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.network_measure import FAST_TITLE, FLOAT_TITLE, SAME, STOCK_TITLE, Row
-from benchmarks.network_methods import JAXKIT, Quality
+from benchmarks.network_methods import DEFAULT, JAXKIT, Quality
 from benchmarks.network_process import NOT_INSTALLED
 from benchmarks.timing import Ratio, Spread
 
@@ -51,7 +51,7 @@ def goals(found: Found) -> list[Goal]:
         if (row.threads, row.batch) == (2, 1):
             made += speed_goals(row)
     for method in found.methods:
-        if method.name == JAXKIT and method.runtime != "OpenVINO":
+        if (method.name, method.how) == (JAXKIT, DEFAULT) and method.runtime != "OpenVINO":
             made += method_goals(method)
     return made
 
