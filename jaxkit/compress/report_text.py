@@ -8,8 +8,8 @@ WORTH = 1.0  # dB, that a layer in float must win to be spoken of
 FEW = 3
 CLIPPED = 0.01
 POOR = 10.0  # dB; below it results are others
-HEADINGS = ("layer", "op", "SQNR", "cosine", "alone", "gain", "outside", "channels", "MACs", "bytes")
-MARKS = (("saturating", "can saturate"), ("dead", "dead"), ("raised", "raised"))
+COUNTS = ("saturating", "dead", "raised")  # of channels
+HEADINGS = ("layer", "op", "SQNR", "cosine", "alone", "gain", "outside", "saturate", *COUNTS[1:], "MMACs", "kB")
 
 
 def table(report: Any, rows: int | None, width: int) -> str:
@@ -22,7 +22,7 @@ def table(report: Any, rows: int | None, width: int) -> str:
     shown = ordered if rows is None else ordered[:rows]
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in HEADINGS:
-        grid.add_column(heading, justify="left" if heading in ("layer", "op", "channels") else "right", no_wrap=True)
+        grid.add_column(heading, justify="left" if heading in ("layer", "op") else "right", no_wrap=True)
     for layer in shown:
         grid.add_row(*_cells(layer))
     console = Console(file=io.StringIO(), width=width, color_system=None, markup=False, highlight=False)
@@ -35,10 +35,10 @@ def table(report: Any, rows: int | None, width: int) -> str:
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
 
 
-LEGEND = (
-    "SQNR, cosine: of the layer's value against float, all layers quantized; alone: dB of the output with this layer "
-    "alone quantized; gain: dB of the output won with it in float; outside: share of values beyond the range."
-)
+LEGEND = """\
+SQNR, cosine: of the value against float (dB), all layers quantized; alone: of the output with this layer alone
+quantized (dB); gain: of the output with this layer alone in float (dB more); outside: share of values beyond range;
+saturate, dead, raised: channels that can saturate without VNNI, have no weight, have weights made coarser by a bias."""
 
 
 def worst_first(layers: Any) -> list[Any]:
@@ -66,8 +66,11 @@ def summary(report: Any) -> Iterator[str]:
 
 def advice(report: Any) -> Iterator[str]:
     """Sentences that say what to do; none where all is well."""
-    for layer in [one for one in worst_first(report.layers) if (one.gain or 0) >= WORTH][:FEW]:
+    known = [layer for layer in worst_first(report.layers) if layer.gain is not None]
+    for layer in [one for one in known if one.gain >= WORTH][:FEW]:
         yield f"exclude=({layer.name!r},) would gain {layer.gain:.1f} dB"
+    if known and known[0].gain < WORTH:
+        yield f"no layer would gain more than {max(known[0].gain, 0):.1f} dB in float: to exclude any helps little"
     if report.sqnr is not None and report.sqnr < POOR:
         yield "the output is far from float: try ranges='minmax', equalize=True, or quantization_aware training"
     clipped = [layer for layer in report.layers if layer.outside > CLIPPED]
@@ -81,27 +84,27 @@ def advice(report: Any) -> Iterator[str]:
 
 
 def _channels(report: Any) -> Iterator[str]:
-    many = {mark: sum(getattr(layer, mark) for layer in report.layers) for mark, _ in MARKS}
+    many = {name: sum(getattr(layer, name) for layer in report.layers) for name in COUNTS}
     if many["saturating"]:
         yield (
             f"{many['saturating']:,} channels can saturate on CPUs without VNNI and then are wrong without a word: "
             "take their scales from post_training or quantized_layers with this target"
         )
     if many["dead"]:
-        yield f"{many['dead']:,} channels are dead: without them the network computes the same"
+        yield f"{many['dead']:,} channels are dead: what comes out of them is a constant"
     if many["raised"]:
         yield f"{many['raised']:,} channels have coarser weights, so that 32 bits hold their bias"
 
 
 def _cells(layer: Any) -> tuple[str, ...]:
-    marks = ", ".join(f"{getattr(layer, mark)} {word}" for mark, word in MARKS if getattr(layer, mark))
+    thousands = (layer.macs / 1e6, layer.bytes_integers / 1e3)
     return (
         layer.name,
         layer.op if layer.integers else f"{layer.op}, float",
         *(_number(layer.sqnr, 1), _number(layer.cosine, 4), _number(layer.alone, 1), _number(layer.gain, 2)),
         f"{layer.outside:.2%}" if layer.outside else "-",
-        marks or "-",
-        *(f"{number:,}" if number else "-" for number in (layer.macs, layer.bytes_integers)),
+        *(str(getattr(layer, name) or "-") for name in COUNTS),
+        *(f"{number:,.2f}" if number else "-" for number in thousands),
     )
 
 

@@ -5,25 +5,29 @@ import numpy as np
 from jaxkit.compress.quantized import WITH_WEIGHTS, Layer, Quantized
 from jaxkit.compress.rounding import LARGEST_BIAS, MOST
 
-PAIR = MOST + 1  # two integers whose real sum is 127 at most: each is rounded by half a step at most
+PAIR = MOST + 1  # of two integers whose real sum is 127 at most: each is rounded by half a step at most
 NEARLY = 1 - 2.0**-16
 
 
 def saturating(q: Quantized, name: str) -> int:
-    """Channels of a layer whose products may saturate: its two largest weights sum to more than 128.
+    """Channels of a layer whose products may saturate: two of its weights of one sign sum to more than 128.
 
-    `vpmaddubsw` adds `255 * a + 255 * b` in int16. Zero where the kernels of the target do not work so.
+    `vpmaddubsw` adds `x * a + y * b` in int16, where x and y are at most 255. Zero where the kernels of the target do
+    not work so.
     """
     layer = q.layers.get(name)
     if layer is None or not q.target.pairs_saturate:
         return 0
-    magnitudes = np.sort(_magnitudes(layer), axis=0)[-2:]
-    return int(np.sum(magnitudes.sum(axis=0) > PAIR)) if len(magnitudes) == 2 else 0
+    rows = _rows(layer)
+    if len(rows) == 1:
+        return 0
+    sums = [np.sort(np.maximum(signed, 0), axis=0)[-2:].sum(axis=0) for signed in (rows, -rows)]
+    return int(np.sum(np.maximum(*sums) > PAIR))
 
 
 def dead(layer: Layer) -> int:
     """Channels of a layer whose integers are all zero: their output is the bias, whatever comes in."""
-    return int(np.sum(~_magnitudes(layer).any(axis=0)))
+    return int(np.sum(~_rows(layer).any(axis=0)))
 
 
 def raised(layer: Layer) -> int:
@@ -47,7 +51,7 @@ def why_float(q: Quantized, name: str) -> str:
     return f"{', '.join(real)} is real" if real else "its result is real"
 
 
-def _magnitudes(layer: Layer) -> np.ndarray:
-    """Of the integers, `[places, channels]`."""
+def _rows(layer: Layer) -> np.ndarray:
+    """The integers of a layer, int16 `[places, channels]`."""
     kernel = np.asarray(layer.kernel.values(), np.int16)
-    return np.abs(kernel).reshape(-1, kernel.shape[-1])
+    return kernel.reshape(-1, kernel.shape[-1])

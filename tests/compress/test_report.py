@@ -123,7 +123,7 @@ def test_a_bad_layer_is_named_first_and_a_narrow_range_counted_by_two_programs(b
 
 def test_channels_at_risk_dead_and_raised_are_counted(q):
     kernel = np.zeros((8, 5), np.int8)
-    kernel[:2, 0], kernel[:2, 1], kernel[:2, 2] = (127, 2), (64, -64), (-120, 30)
+    kernel[:2, 0], kernel[:2, 1], kernel[2:4, 2] = (127, 2), (127, -127), (-99, -30)
     layer = Layer(QArray(kernel, np.full((1, 5), 0.01, np.float32), (8, 5)), np.array([0, 1, 2, 3, 2**24], np.int32))
     odd = dataclasses.replace(q, layers={"dense": layer})
     assert (weak_spots.saturating(odd, "dense"), weak_spots.dead(layer), weak_spots.raised(layer)) == (2, 2, 1)
@@ -171,7 +171,8 @@ def test_the_text_shows_as_many_rows_as_asked(found):
 
 def test_the_plot_is_a_picture_with_bars(found, tmp_path):
     found.plot(tmp_path / "report.png")
-    picture = np.asarray(Image.open(tmp_path / "report.png").convert("RGB"))
+    with Image.open(tmp_path / "report.png") as file:
+        picture = np.asarray(file.convert("RGB"))
     orange = (picture == (0xD9, 0x82, 0x2B)).all(axis=-1)
     assert picture.shape[1] == 1210 and orange.sum() > 500
 
