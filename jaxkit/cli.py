@@ -1,9 +1,9 @@
-"""The command line: `jaxkit prove`, `new`, `doctor`, `diff` and `sample`, a thin face over `port` and `jobs`."""
+"""The command line: `jaxkit prove`, `new`, `doctor`, `diff`, `sample`, `quantize`, thin over `port` and `jobs`."""
 
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -13,7 +13,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-COULD_NOT_RUN = 4
+NOT_VERIFIED, WRONG_USE, COULD_NOT_RUN = 1, 2, 4
+ROWS = 15
 PLAIN_WIDTH = 110
 
 
@@ -146,6 +147,63 @@ def sample(
     _tell(console, f"Wrote {' and '.join(str(path) for path in (out, plot) if path)}")
 
 
+@app.command()
+def quantize(
+    factory: Annotated[str, typer.Argument(metavar="MODULE:FACTORY", help="Makes the network; or file.py:factory.")],
+    calibration: Annotated[Path, typer.Option(metavar="DIR", help="Arrays (.npy, .npz) or pictures (.png, .jpg).")],
+    out: Annotated[Path, typer.Option(metavar="FILE.{onnx,tflite,jaxexport}", help="Where the network goes.")],
+    weights: Annotated[Path | None, typer.Option(metavar="W.npz", help="For the factory.")] = None,
+    target: Annotated[str, typer.Option(help="onnxruntime, openvino, tensorrt, litert or xla.")] = "onnxruntime",
+    isa: Annotated[str, typer.Option(metavar="avx2|vnni", help="Of the CPUs; avx2 is right on all.")] = "avx2",
+    ranges: Annotated[str, typer.Option(metavar="mse|minmax|percentile|entropy", help="Of values.")] = "mse",
+    exclude: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Stays in float; repeatable.")] = None,
+    equalize: Annotated[bool, typer.Option("--equalize", help="Bring channels to like size first.")] = False,
+    size: Annotated[int | None, typer.Option(help="Side of pictures, if the factory gives no shape.")] = None,
+    mean: Annotated[list[float] | None, typer.Option(help="Taken from pictures in [0, 1]; once or thrice.")] = None,
+    std: Annotated[list[float] | None, typer.Option(help="Then divides them; once or thrice.")] = None,
+    labels: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Lines: name of a file,integer.")] = None,
+    examples: Annotated[int, typer.Option(help="How many are read at most, evenly from all files.")] = 256,
+    report: Annotated[Path | None, typer.Option(metavar="FILE.json", help="All figures of the report.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="The report as a picture.")] = None,
+) -> None:
+    """Make a trained network small: 8-bit integers, a file for a runtime, and a report of what was lost.
+
+    FACTORY is `factory(weights)`, which gets the arrays of --weights as a dictionary, or `factory()`, whose Flax module
+    gets them by their dotted paths. It returns the network, or (network, shape of one input). Pictures are made RGB,
+    resized to just cover the network's size, cut around their centre and scaled to [0, 1]; then a function
+    `preprocess(picture)` beside the factory has them, or --mean and --std. Arrays are taken as they are.
+
+    Exit code: 0 all is well, 1 the runtime disagrees with the simulation, 2 something given cannot be used, 4 crashed.
+    """
+    _see_current_folder()
+    console = _console()
+    given = {"weights": weights, "target": target, "isa": isa, "ranges": ranges, "equalize": equalize, "size": size}
+    given |= {"exclude": exclude or (), "mean": mean or (), "std": std or (), "labels": labels, "examples": examples}
+    outcome = _quantized(console, (factory, calibration, out), {**given, "report": report, "plot": plot})
+    for path, reason in outcome.skipped:
+        _tell(console, f"left out {path.name}: {reason}")
+    _tell(console, outcome.report.text(rows=ROWS, width=console.width))
+    for name, value in outcome.facts:
+        _tell(console, f"{name:<14}{value}")
+    _tell(console, f"Wrote {' and '.join(str(path) for path in (out, report, plot) if path)}")
+    raise typer.Exit(NOT_VERIFIED if outcome.verified is False else 0)
+
+
+def _quantized(console: Any, places: tuple[str, Path, Path], given: dict[str, Any]) -> Any:
+    from jaxkit.jobs import explained
+    from jaxkit.jobs.quantize import QuantizeJob, quantize
+    from jaxkit.port.run import progress
+
+    try:
+        job = QuantizeJob(*places, **given)
+        with progress(console) as listen:
+            return quantize(job, lambda *told: listen(job.out.name, *told))
+    except (ValueError, OSError, ImportError) as error:
+        _stop(str(error) if isinstance(error, ValueError | ImportError) else explained(error), WRONG_USE)
+    except Exception as error:
+        _stop(f"crashed: {type(error).__name__}: {error}")
+
+
 def _console() -> Any:
     from rich.console import Console
 
@@ -172,9 +230,9 @@ def _see_current_folder() -> None:
         sys.path.insert(0, str(Path.cwd()))
 
 
-def _stop(message: str) -> None:
+def _stop(message: str, code: int = COULD_NOT_RUN) -> NoReturn:
     typer.echo(f"jaxkit: {message}", err=True)
-    raise typer.Exit(COULD_NOT_RUN)
+    raise typer.Exit(code)
 
 
 if __name__ == "__main__":
