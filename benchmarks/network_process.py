@@ -1,12 +1,12 @@
 """Processes that stay alive and take turns: one for each environment, library and number of threads."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any
 
 from benchmarks import network_worker
@@ -60,8 +60,9 @@ class Worker:
         Raises:
           PeerError: if it fails or dies.
         """
-        self._process.stdin.write(json.dumps({"do": do, **given}) + "\n")
-        self._process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps({"do": do, **given}) + "\n")
+            self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
             raise PeerError(f"the process ended: {self._last_line()}")
@@ -76,7 +77,8 @@ class Worker:
 
     def close(self) -> None:
         """Ends the process."""
-        self._process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         try:
             self._process.wait(timeout=10)
         except subprocess.TimeoutExpired:
@@ -86,7 +88,7 @@ class Worker:
         self._log.close()
 
 
-@contextmanager
+@contextlib.contextmanager
 def team() -> Iterator[Callable[..., Worker]]:
     """Gives `worker(environment, module, threads)`, which starts a process once and then gives the same one."""
     started: dict[tuple, Worker] = {}
