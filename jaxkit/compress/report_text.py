@@ -31,14 +31,15 @@ def table(report: Any, rows: int | None, width: int) -> str:
     console.print(grid)
     if len(shown) < len(ordered):
         console.print(f"and {len(ordered) - len(shown)} more layers, which lose less")
-    console.print(LEGEND)
+    console.print(LEGEND, soft_wrap=True)
     return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines()) + "\n"
 
 
 LEGEND = """\
-SQNR, cosine: of the value against float (dB), all layers quantized; alone: of the output with this layer alone
-quantized (dB); gain: of the output with this layer alone in float (dB more); outside: share of values beyond range;
-saturate, dead, raised: channels that can saturate without VNNI, have no weight, have weights made coarser by a bias."""
+SQNR, cosine: of the value against float (dB), all layers quantized
+alone: of the output with this layer alone quantized (dB); gain: of the output with it alone in float (dB more)
+outside: share of values beyond the range of the integers
+saturate, dead, raised: channels that can saturate without VNNI; without a weight; with weights made coarser by a bias"""
 
 
 def worst_first(layers: Any) -> list[Any]:

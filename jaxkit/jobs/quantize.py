@@ -181,12 +181,12 @@ def _traced(job: QuantizeJob, network: Network, shape: tuple[int, ...]) -> Graph
 
 def _read(read: Examples) -> tuple[tuple[str, str], ...]:
     skipped = f", {len(read.skipped)} left out" if read.skipped else ""
-    return (("examples", f"{len(read.inputs):,} from {read.files:,} files{skipped}"),)
+    return (("examples", f"{len(read.inputs):,} from {read.files:,} files{skipped}; for calibration and report"),)
 
 
 def _sizes(artifact: Artifact, found: Report) -> tuple[tuple[str, str], ...]:
-    times = f"{found.bytes_float / artifact.size:.2f} times less than the parameters in float"
-    return (("file", f"{artifact.size:,} bytes, {times}"),)
+    share = f"{artifact.size / max(found.bytes_float, 1):.3f} of what the parameters take in float"
+    return (("file", f"{artifact.size:,} bytes, {share}"),)
 
 
 def _written(job: QuantizeJob, found: Report) -> None:
