@@ -39,7 +39,7 @@ LEGEND = """\
 SQNR, cosine: of the value against float (dB), all layers quantized
 alone: of the output with this layer alone quantized (dB); gain: of the output with it alone in float (dB more)
 outside: share of values beyond the range of the integers
-saturate, dead, raised: channels that can saturate without VNNI; without a weight; with weights made coarser by a bias"""
+saturate, dead, raised: channels that can saturate without VNNI; have no weight; have coarser weights for their bias"""
 
 
 def worst_first(layers: Any) -> list[Any]:
