@@ -33,8 +33,8 @@ from tests.catalogue import ALL, CATALOGUE
 ROOMS = (jaxkit, warp, image, ocr, audio, sampling, nn, compress, export)
 MAKERS = ("geometric", "pointwise")
 NAMES_OF_KEYS = {"rng", "rng_key", "prng", "prng_key", "random_key", "subkey"}
-# `maybe(op, p)` reads as a sentence, and a shape comes where `jax.random` has it.
-BY_PLACE = {("op.maybe", "p"), ("ranges.draw_uniform", "shape")}
+# `maybe(op, p)` reads as a sentence, a shape comes where `jax.random` has it, and labels come beside their batches.
+BY_PLACE = {("op.maybe", "p"), ("ranges.draw_uniform", "shape"), ("compress.report.report", "labels")}
 NAN = math.nan
 
 

@@ -76,9 +76,9 @@ def dynamic_dot(x: Array, w: QArray) -> Array:
 def dynamic_conv(
     x: Array,
     w: QArray,
+    *,
     strides: int | Sequence[int] = 1,
     padding: str | Sequence[tuple[int, int]] = "SAME",
-    *,
     groups: int = 1,
     dilation: int | Sequence[int] = 1,
 ) -> Array:
@@ -97,5 +97,5 @@ def dynamic_conv(
     """
     scale, own = output_scale(w), dynamic_quantize(x)
     settings = {"groups": groups, "dilation": dilation, "zero_point": own.zero_point}
-    total = integer_conv(own.values, w.values(), strides, padding, **settings)
+    total = integer_conv(own.values, w.values(), strides=strides, padding=padding, **settings)
     return total.astype(jnp.float32) * on_last(own.scale * scale, total)

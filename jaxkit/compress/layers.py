@@ -134,7 +134,8 @@ class QuantConv(nnx.Module):
         inner = len(kernel.shape) - 1
         flat = x.reshape(math.prod(x.shape[:-inner]), *x.shape[-inner:])
         taken = quantize_array(flat, channel=0) if self.mode == "dynamic" else flat
-        out = qconv(taken, kernel, self.strides, self.padding, groups=self.groups, dilation=self.dilation)
+        places = {"strides": self.strides, "padding": self.padding, "dilation": self.dilation}
+        out = qconv(taken, kernel, groups=self.groups, **places)
         out = _plus(out.astype(x.dtype), self.bias)
         return out.reshape(*x.shape[:-inner], *out.shape[1:])
 

@@ -46,9 +46,9 @@ def integer_dot(x: Array, w: Array, *, zero_point: Array | int = 0) -> Array:
 def integer_conv(
     x: Array,
     w: Array,
+    *,
     strides: int | Sequence[int] = 1,
     padding: str | Sequence[tuple[int, int]] = "SAME",
-    *,
     groups: int = 1,
     dilation: int | Sequence[int] = 1,
     zero_point: Array | int = 0,
@@ -115,9 +115,9 @@ def qdot(x: Array | QArray, w: QArray) -> Array:
 def qconv(
     x: Array | QArray,
     w: QArray,
+    *,
     strides: int | Sequence[int] = 1,
     padding: str | Sequence[tuple[int, int]] = "SAME",
-    *,
     groups: int = 1,
     dilation: int | Sequence[int] = 1,
 ) -> Array:
@@ -143,7 +143,7 @@ def qconv(
     if any(count != 1 for count in x.scale.shape[1:]):
         raise ValueError(f"an example must have one scale, got scales {x.scale.shape} of {x.shape}")
     scale = output_scale(w)
-    total = integer_conv(x.values(), w.values(), strides, padding, groups=groups, dilation=dilation)
+    total = integer_conv(x.values(), w.values(), strides=strides, padding=padding, groups=groups, dilation=dilation)
     return total.astype(jnp.float32) * (x.scale * on_last(scale, total))
 
 
@@ -201,7 +201,11 @@ def _convolved(
 
 
 def output_scale(w: QArray) -> Array:
-    """Scales of the last axis alone, `[N]` or `[1]`."""
+    """Scales of the last axis alone, `[N]` or `[1]`.
+
+    Raises:
+      ValueError: if other axes have scales.
+    """
     if any(count != 1 for count in w.scale.shape[:-1]) or w.scale.shape[-1] not in (1, w.shape[-1]):
         raise ValueError(f"integer sums need one scale for each output, got scales {w.scale.shape} of {w.shape}")
     return w.scale.reshape(-1)
@@ -224,4 +228,5 @@ def _each(steps: int | Sequence[int], axes: int) -> tuple[int, ...]:
 
 
 def on_last(values: Array, x: Array) -> Array:
+    """Values `[N]` shaped to meet the last axis of `x`."""
     return values.reshape((1,) * (x.ndim - 1) + (-1,))

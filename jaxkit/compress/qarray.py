@@ -111,14 +111,18 @@ def spread(scale: Array, shape: tuple[int, ...]) -> Array:
 def packed(values: Array) -> Array:
     """Values in [-8, 7], int8 `[..., n]`, as uint8 `[..., ceil(n / 2)]`, the first of a pair in the low half."""
     odd = values.shape[-1] % 2
-    pairs = jnp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, odd)]).reshape(*values.shape[:-1], -1, 2)
+    pairs = jnp.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, odd)]).reshape(
+        *values.shape[:-1], (values.shape[-1] + odd) // 2, 2
+    )
     halves = pairs.astype(jnp.uint8) & 15
     return halves[..., 0] | (halves[..., 1] << 4)
 
 
 def unpacked(stored: Array, size: int) -> Array:
     """The inverse of `packed`: int8 `[..., size]`."""
-    halves = jnp.stack([stored & 15, stored >> 4], axis=-1).reshape(*stored.shape[:-1], -1)[..., :size]
+    halves = jnp.stack([stored & 15, stored >> 4], axis=-1).reshape(*stored.shape[:-1], 2 * stored.shape[-1])[
+        ..., :size
+    ]
     return (halves.astype(jnp.int8) ^ jnp.int8(8)) - jnp.int8(8)
 
 

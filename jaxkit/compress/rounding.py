@@ -130,7 +130,11 @@ def quantized_layers(
 
 
 def quantized_layer(node: Node, at: Affine | None, *, target: Target, weights: str = "channel") -> Layer:
-    """The integers of one layer, whose input has the scale `at` or is real; see `quantized_layers`."""
+    """The integers of one layer, whose input has the scale `at` or is real; see `quantized_layers`.
+
+    Raises:
+      ValueError: if weights are not finite.
+    """
     kernel, bias = (np.asarray(node.weights[name], np.float32) for name in ("kernel", "bias"))
     if not (np.isfinite(kernel).all() and np.isfinite(bias).all()):
         raise ValueError(f"{node.name} has weights that are not finite; a network must be trained before it is rounded")

@@ -15,7 +15,7 @@ ANY = "builtin.module(vhlo-legalize-stablehlo,reconcile-unrealized-casts,strip-d
 WEIGHTED = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
 
 
-def convert(program, integers):
+def convert(program: bytes, integers: bool) -> bytes:
     """A TFLite file of a serialised StableHLO (VHLO) module with one input and one output, by the names x and y.
 
     Args:
@@ -41,7 +41,7 @@ def convert(program, integers):
         return bytes(api.export_flatbuffer_to_bytes(module.operation))
 
 
-def layers(file):
+def layers(file: bytes) -> list[dict]:
     """Where the integers of convolutions and dense layers are in a file.
 
     Returns:
@@ -134,7 +134,7 @@ def _answer(request, payload, runners):
     return {"operations": runners[-1].operations()}, b""
 
 
-def main():
+def main() -> None:
     """Answers until the input ends."""
     # The packages print to standard output, which is for answers alone.
     answers = os.fdopen(os.dup(1), "wb")

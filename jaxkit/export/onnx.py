@@ -37,14 +37,19 @@ def to_onnx(network: Graph | Quantized, path: str | Path, *, opset: int = 20) ->
     """
     if opset not in OPSETS:
         raise ValueError(f"opset must be one of {OPSETS}, got {opset!r}")
-    content = written(network, opset).SerializeToString(deterministic=True)
+    content = written(network, opset=opset).SerializeToString(deterministic=True)
     path = Path(path)
     path.write_bytes(content)
     return Artifact(path, network, ONNX_RUNTIME)
 
 
-def written(network: Graph | Quantized, opset: int = 20) -> Any:
-    """The `onnx.ModelProto` of a network, checked."""
+def written(network: Graph | Quantized, *, opset: int = 20) -> Any:
+    """The `onnx.ModelProto` of a network, checked.
+
+    Raises:
+      ValueError: if an operation cannot be written.
+      ImportError: if `onnx` is not installed.
+    """
     onnx = installed()
     graph, q = (network.graph, network) if isinstance(network, Quantized) else (network, None)
     shapes = {name: value.shape for name, value in _spec(graph).items()}

@@ -88,7 +88,7 @@ def test_same_padding_is_that_of_the_float_convolution(rng):
     real = [jnp.asarray(v, jnp.float32) for v in (x, w)]
     layout = ("NHWC", "HWIO", "NHWC")
     expected = jax.lax.conv_general_dilated(*real, (2, 3), "SAME", rhs_dilation=(1, 2), dimension_numbers=layout)
-    found = integer_conv(jnp.asarray(x, jnp.int8), jnp.asarray(w, jnp.int8), (2, 3), dilation=(1, 2))
+    found = integer_conv(jnp.asarray(x, jnp.int8), jnp.asarray(w, jnp.int8), strides=(2, 3), dilation=(1, 2))
     np.testing.assert_array_equal(found, expected)
 
 
@@ -134,13 +134,13 @@ def test_convolutions_are_those_of_the_real_values_they_stand_for(rng, bits, gro
         layout = {"dimension_numbers": ("NHWC", "HWIO", "NHWC"), "feature_group_count": groups}
         return jax.lax.conv_general_dilated(x, w.dequantize(), (2, 1), "SAME", **layout)
 
-    np.testing.assert_allclose(qconv(x, w, (2, 1), groups=groups), expected(x), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(qconv(x, w, strides=(2, 1), groups=groups), expected(x), rtol=1e-5, atol=1e-5)
     for own in (quantize_array(x), quantize_array(x, channel=0)):
-        found = jax.jit(lambda x: qconv(x, w, (2, 1), groups=groups))(own)
+        found = jax.jit(lambda x: qconv(x, w, strides=(2, 1), groups=groups))(own)
         np.testing.assert_allclose(found, expected(own.dequantize()), rtol=1e-5, atol=2e-5)
     q = dynamic_quantize(x)
     rounded = (q.values.astype(jnp.float32) - q.zero_point.astype(jnp.float32)) * q.scale
-    found = dynamic_conv(x, w, (2, 1), groups=groups)
+    found = dynamic_conv(x, w, strides=(2, 1), groups=groups)
     np.testing.assert_allclose(found, expected(rounded), rtol=1e-5, atol=2e-5)
     assert not np.any(found[..., 2])
 

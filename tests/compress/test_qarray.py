@@ -68,3 +68,9 @@ def test_it_is_a_pytree_that_maps_and_scans():
 def test_wrong_blocks_are_refused(settings, words):
     with pytest.raises(ValueError, match=words):
         quantize_array(jnp.ones((12, 7)), **settings)
+
+
+def test_four_bits_of_nothing_are_nothing():
+    for shape in ((0, 5), (3, 0)):
+        q = quantize_array(jnp.zeros(shape), bits=4)
+        assert q.values().shape == q.dequantize().shape == shape
