@@ -9,6 +9,7 @@ from jaxkit.compress.affine import dequantize, exact_divide, quantize, requantiz
 from jaxkit.compress.aware import converted, quantization_aware
 from jaxkit.compress.calibrate import Observed, observed
 from jaxkit.compress.correction import corrected
+from jaxkit.compress.count import Cost, count, total
 from jaxkit.compress.dynamic import Dynamic, dynamic_conv, dynamic_dot, dynamic_quantize, quantize_rows
 from jaxkit.compress.equalize import equalized
 from jaxkit.compress.fake_quant import fake_quant, straight_through
@@ -18,26 +19,32 @@ from jaxkit.compress.post_training import post_training, value_affines
 from jaxkit.compress.products import integer_conv, integer_dot, qconv, qdot, qembed
 from jaxkit.compress.qarray import QArray, quantize_array
 from jaxkit.compress.quantized import Affine, Layer, Quantized
+from jaxkit.compress.report import LayerReport, Report, report
 from jaxkit.compress.rounding import quantized_layers
 from jaxkit.compress.saved import load_quantized, save_quantized
+from jaxkit.compress.sensitivity import switchable, switched
 from jaxkit.compress.simulate import simulate, simulate_values
 from jaxkit.compress.target import Target, target
 from jaxkit.compress.trace import trace
 
 __all__ = [
     "Affine",
+    "Cost",
     "Dynamic",
     "Graph",
     "Layer",
+    "LayerReport",
     "Node",
     "Observed",
     "QArray",
     "QuantConv",
     "QuantDense",
     "Quantized",
+    "Report",
     "Target",
     "converted",
     "corrected",
+    "count",
     "dequantize",
     "dynamic_conv",
     "dynamic_dot",
@@ -58,12 +65,16 @@ __all__ = [
     "quantize_array",
     "quantize_rows",
     "quantized_layers",
+    "report",
     "requantize",
     "save_quantized",
     "simulate",
     "simulate_values",
     "straight_through",
+    "switchable",
+    "switched",
     "target",
+    "total",
     "trace",
     "value_affines",
 ]

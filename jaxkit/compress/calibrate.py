@@ -56,7 +56,7 @@ def observed(graph: Graph, batches: Batches, *, bins: int | None = None) -> Obse
     sums: dict[str, np.ndarray] = {}
     histograms: dict[str, Histogram] = {}
     examples = 0
-    for number, (x, count) in enumerate(_checked(graph, batches)):
+    for number, (x, count) in enumerate(checked(graph, batches)):
         values, means = look(x, _shares(len(x), count))
         for name, value in ((name, np.asarray(value)) for name, value in values.items()):
             ends[name] = _wider(ends.get(name, (0.0, 0.0)), value, f"{name} in batch {number}")
@@ -79,8 +79,12 @@ def _looked(graph: Graph, x: Array, shares: Array, whole: bool) -> tuple[dict, d
     return values if whole else extremes, means
 
 
-def _checked(graph: Graph, batches: Batches) -> Iterator[tuple[np.ndarray, int]]:
-    """Batches as large as the largest so far, filled with their last example, and how many examples are their own."""
+def checked(graph: Graph, batches: Batches) -> Iterator[tuple[np.ndarray, int]]:
+    """Batches as large as the largest so far, filled with their last example, and how many examples are their own.
+
+    Raises:
+      ValueError: if a batch is empty, or of another shape or dtype than the network takes.
+    """
     largest = 0
     for number, batch in enumerate(batches() if callable(batches) else batches):
         x = np.asarray(batch)

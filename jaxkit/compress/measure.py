@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from jaxkit.compress.calibrate import Batches, _checked
+from jaxkit.compress.calibrate import Batches, checked
 from jaxkit.compress.comparison import Moments, compared, noise_ratio
 from jaxkit.compress.graph import Graph
 from jaxkit.compress.quantized import Quantized
@@ -52,7 +52,7 @@ def walk(graph: Graph, reference: Graph, q: Quantized, batches: Batches, *, kept
     look = jax.jit(compared(graph, reference, q))
     sums: dict[str, Array] = {}
     wanted, found, first, examples = [], [], [], 0
-    for x, own in _checked(q.graph, batches):
+    for x, own in checked(q.graph, batches):
         tell("comparing with float", examples, 0)
         seen = look(x)
         for name, moments in seen.moments.items():

@@ -7,7 +7,7 @@ from jax import lax
 
 from jaxkit.compress.graph import Graph, Node, evaluate
 from jaxkit.compress.quantized import WITH_WEIGHTS, Quantized
-from jaxkit.compress.simulate import _computed, _held, _real
+from jaxkit.compress.simulate import computed, real_value, rounded_value
 
 Array = jax.Array
 PASSING = ("max_pool", "reshape")  # these round nothing
@@ -55,7 +55,7 @@ def _either(switch: Array, node: Node, q: Quantized, inputs: list[Array]) -> Arr
     own = next(other for other in q.graph.nodes if other.name == node.name)
 
     def in_integers(*inputs: Array) -> Array:
-        held = [_held(q, name, x) for name, x in zip(own.inputs, inputs, strict=True)]
-        return _real(q, own.name, _computed(q, own, held))
+        held = [rounded_value(q, name, x) for name, x in zip(own.inputs, inputs, strict=True)]
+        return real_value(q, own.name, computed(q, own, held))
 
     return lax.cond(switch, in_integers, lambda *inputs: evaluate(node, list(inputs)), *inputs)

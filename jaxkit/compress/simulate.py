@@ -49,7 +49,7 @@ def simulate(q: Quantized) -> Callable[[Array], Array]:
     """
     run = _runner(q)
     output = q.graph.output
-    return lambda x: _real(q, output, run(x)[output])
+    return lambda x: real_value(q, output, run(x)[output])
 
 
 def simulate_values(q: Quantized) -> Callable[[Array], dict[str, Array]]:
@@ -59,7 +59,7 @@ def simulate_values(q: Quantized) -> Callable[[Array], dict[str, Array]]:
       ValueError: if an operation has no rule.
     """
     run = _runner(q)
-    return lambda x: {name: _real(q, name, value) for name, value in run(x).items()}
+    return lambda x: {name: real_value(q, name, value) for name, value in run(x).items()}
 
 
 def _runner(q: Quantized) -> Callable[[Array], dict[str, Array]]:
@@ -71,20 +71,21 @@ def _runner(q: Quantized) -> Callable[[Array], dict[str, Array]]:
             sums_scale(q, node)
 
     def run(x: Array) -> dict[str, Array]:
-        found = {q.graph.input: _held(q, q.graph.input, x)}
+        found = {q.graph.input: rounded_value(q, q.graph.input, x)}
         for node in q.graph.nodes:
-            found[node.name] = _computed(q, node, [found[name] for name in node.inputs])
+            found[node.name] = computed(q, node, [found[name] for name in node.inputs])
         return found
 
     return run
 
 
-def _computed(q: Quantized, node: Node, inputs: list[Array]) -> Array:
+def computed(q: Quantized, node: Node, inputs: list[Array]) -> Array:
+    """What a node makes of values in integers, or of real ones where there are none for their names."""
     rule = _rule(q, node, inputs)
     if rule is not None:
         return rule(q, node, *inputs)
-    real = [_real(q, name, x) for name, x in zip(node.inputs, inputs, strict=True)]
-    return _held(q, node.name, evaluate(with_real_weights(q, node), real))
+    real = [real_value(q, name, x) for name, x in zip(node.inputs, inputs, strict=True)]
+    return rounded_value(q, node.name, evaluate(with_real_weights(q, node), real))
 
 
 def _rule(q: Quantized, node: Node, inputs: list[Array]) -> Callable[..., Array] | None:
@@ -172,8 +173,8 @@ def _average(q: Quantized, node: Node, x: Array) -> Array:
 
 
 def _hard_sigmoid(q: Quantized, node: Node, x: Array) -> Array:
-    sixth = integer.settled(_real(q, node.inputs[0], x) * np.float32(1 / 6))
-    return _held(q, node.name, jnp.clip(sixth + np.float32(0.5), 0.0, 1.0))
+    sixth = integer.settled(real_value(q, node.inputs[0], x) * np.float32(1 / 6))
+    return rounded_value(q, node.name, jnp.clip(sixth + np.float32(0.5), 0.0, 1.0))
 
 
 RULES: dict[str, Callable[..., Array]] = {
@@ -201,12 +202,14 @@ def _clipped(q: Quantized, node: Node, x: Array) -> Array:
     return x
 
 
-def _held(q: Quantized, name: str, x: Array) -> Array:
+def rounded_value(q: Quantized, name: str, x: Array) -> Array:
+    """A real value as its integers, if its name has some."""
     rounded = litert_rules.rounded if q.target.name == "litert" else integer.rounded
     return rounded(x, q.values[name], _dtype(q)) if name in q.values else x
 
 
-def _real(q: Quantized, name: str, x: Array) -> Array:
+def real_value(q: Quantized, name: str, x: Array) -> Array:
+    """The real value of integers, if its name has some."""
     return integer.real(x, q.values[name]) if name in q.values else x
 
 
