@@ -24,12 +24,12 @@ from .digit_data import Digits, load
 EPOCHS, QUICK_EPOCHS = 8, 3
 AWARE_EPOCHS = 2
 ROWS = 64
-RATE, AWARE_RATE = 4e-3, 2e-4
+RATE, AWARE_RATE = 4e-3, 5e-4
 CALIBRATION = 256  # digits of the training set
 TARGET = target("onnxruntime")
 Forward = Callable[[Any, Any, jax.Array], tuple[jax.Array, Any]]
 
-AUGMENT = batch(fuse(rotate(degrees=(-8, 8)), translate(fraction=(-0.06, 0.06))))
+AUGMENT = batch(fuse(rotate(degrees=(-5, 5)), translate(fraction=(-0.05, 0.05))))
 
 
 class MobileNet(nnx.Module):
