@@ -1,8 +1,7 @@
 """Networks made smaller: their graphs, arrays of small integers, and the arithmetic of those.
 
-`trace` a network, find its integers by `post_training` or `quantization_aware` training, and `simulate` what the runtime will
-compute; `jaxkit.export` writes the file. `qdot`, `qconv`, `QuantDense` and their like run small
-weights in JAX itself.
+`trace` a network, find its integers by `post_training` or `quantization_aware` training, and `simulate` what the
+runtime will compute; `jaxkit.export` writes the file. `qdot`, `qconv` and `QuantDense` run small weights in JAX itself.
 """
 
 from jaxkit.compress.affine import dequantize, exact_divide, quantize, requantize
