@@ -1,5 +1,6 @@
 """The process in which the packages of LiteRT run: how it is found, asked, and ended."""
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -138,7 +139,8 @@ def _read(stream: BinaryIO, size: int) -> bytes:
 
 
 def _end(process: subprocess.Popen, log: BinaryIO) -> None:
-    process.stdin.close()
+    with contextlib.suppress(BrokenPipeError):  # what a dead process did not read is flushed here
+        process.stdin.close()
     try:
         process.wait(timeout=5)
     except subprocess.TimeoutExpired:

