@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxkit.export.artifact import Artifact
+from jaxkit.export import Artifact
 from jaxkit.port import Port, Request, Verdict
 
 Side = Callable[[np.ndarray], np.ndarray]

@@ -12,10 +12,8 @@ import optax
 from flax import nnx
 
 from jaxkit import Sample, batch
-from jaxkit.compress import Graph, Quantized, target, trace
-from jaxkit.compress.aware import converted, quantization_aware
-from jaxkit.compress.post_training import post_training
-from jaxkit.export.onnx import to_onnx
+from jaxkit.compress import Graph, Quantized, converted, post_training, quantization_aware, target, trace
+from jaxkit.export import to_onnx
 from jaxkit.nn import ConvNorm, InvertedResidual, SeparableConv
 from jaxkit.warp import fuse, rotate, translate
 

@@ -15,10 +15,8 @@ import jax
 import numpy as np
 from flax import nnx
 
-from jaxkit.compress import Graph, Quantized, target, trace
-from jaxkit.compress.post_training import post_training
-from jaxkit.export.artifact import Artifact
-from jaxkit.export.onnx import to_onnx
+from jaxkit.compress import Graph, Quantized, post_training, target, trace
+from jaxkit.export import Artifact, to_onnx
 from jaxkit.nn import conv_general_dilated
 
 from .network import loaded
