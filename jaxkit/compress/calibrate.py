@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxkit.compress.graph import Graph
 from jaxkit.compress.histogram import Histogram, empty, observe
+from jaxkit.compress.moments import Moments, patch_moments
 from jaxkit.compress.quantized import WITH_WEIGHTS
 
 Array = jax.Array
@@ -28,15 +29,17 @@ class Observed(NamedTuple):
         without N.
       histograms: for the name of every value; None where they were not asked for.
       examples: how many there were.
+      moments: for the names of layers with patches not too wide; None where they were not asked for. See `Moments`.
     """
 
     ends: Mapping[str, tuple[float, float]]
     means: Mapping[str, np.ndarray]
     histograms: Mapping[str, Histogram] | None
     examples: int
+    moments: Mapping[str, Moments] | None = None
 
 
-def observed(graph: Graph, batches: Batches, *, bins: int | None = None) -> Observed:
+def observed(graph: Graph, batches: Batches, *, bins: int | None = None, moments: bool = True) -> Observed:
     """Runs a network in float over some inputs.
 
     Args:
@@ -44,39 +47,41 @@ def observed(graph: Graph, batches: Batches, *, bins: int | None = None) -> Obse
       batches: float32 `[n, *graph.shape]` arrays with any n, or a function that gives an iterator of them. A batch
         smaller than one before it runs in the program of that one.
       bins: of the histograms. None: no histograms.
+      moments: also of what the layers multiply, for weights that make up for each other's errors; see `Moments`.
 
     Returns:
-      An `Observed`. Memory is that of the values of one batch, one mean of every layer's input and the bins.
+      An `Observed`. Memory is that of the values and patches of one batch, one mean of every layer's input, the bins
+      and the moments.
 
     Raises:
       ValueError: if there is no example, or one has another shape or dtype, or a value is not finite: with its name.
     """
-    look = jax.jit(lambda x, shares: _looked(graph, x, shares, bins is not None))
+    look = jax.jit(lambda x, shares: _looked(graph, x, shares, bins is not None, moments))
     ends: dict[str, tuple[float, float]] = {}
-    sums: dict[str, np.ndarray] = {}
     histograms: dict[str, Histogram] = {}
-    examples = 0
+    sums, examples = None, 0
     for number, (x, count) in enumerate(checked(graph, batches)):
         values, means = look(x, _shares(len(x), count))
         for name, value in ((name, np.asarray(value)) for name, value in values.items()):
             ends[name] = _wider(ends.get(name, (0.0, 0.0)), value, f"{name} in batch {number}")
             if bins is not None:
                 histograms[name] = observe(histograms.get(name) or empty(bins), value[:count])
-        for name, mean in means.items():
-            sums[name] = sums.get(name, 0.0) + count * np.asarray(mean, np.float64)
+        part = jax.tree.map(lambda mean, count=count: count * np.asarray(mean, np.float64), means)
+        sums = part if sums is None else jax.tree.map(np.add, sums, part)
         examples += count
     if not examples:
         raise ValueError("there was no batch to calibrate on; give a list, or a function that gives an iterator")
-    return Observed(ends, {k: v / examples for k, v in sums.items()}, histograms or None, examples)
+    means, patches = jax.tree.map(lambda value: value / examples, sums)
+    return Observed(ends, means, histograms or None, examples, patches)
 
 
-def _looked(graph: Graph, x: Array, shares: Array, whole: bool) -> tuple[dict, dict]:
+def _looked(graph: Graph, x: Array, shares: Array, whole: bool, moments: bool) -> tuple[dict, tuple]:
     """All values, or no more of them than their extremes, and means of the layers' inputs."""
     values = graph.values(x)
     taken = {node.inputs[0] for node in graph.nodes if node.op in WITH_WEIGHTS}
     means = {name: jnp.tensordot(shares, values[name], axes=1) for name in taken}
     extremes = {name: jnp.stack([value.min(), value.max()]) for name, value in values.items()}
-    return values if whole else extremes, means
+    return values if whole else extremes, (means, patch_moments(graph, values, shares) if moments else None)
 
 
 def checked(graph: Graph, batches: Batches) -> Iterator[tuple[np.ndarray, int]]:

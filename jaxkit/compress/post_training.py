@@ -9,12 +9,13 @@ from jaxkit.compress.correction import corrected
 from jaxkit.compress.equalize import equalized
 from jaxkit.compress.graph import Graph, Node
 from jaxkit.compress.histogram import empty
-from jaxkit.compress.quantized import WITH_WEIGHTS, Affine, Layer, Quantized
-from jaxkit.compress.rounding import WEIGHTS, affine, quantized_layers
+from jaxkit.compress.quantized import WITH_WEIGHTS, Affine, Quantized
+from jaxkit.compress.rounding import WEIGHTS, affine, quantized_layers, with_biases
 from jaxkit.compress.search import RANGES, percentile_share, range_of
 from jaxkit.compress.target import Target
 from jaxkit.ranges import flag, one_of_names
 
+ROUNDING = ("compensated", "nearest")
 SAME = ("max_pool", "reshape")  # these give integers on as they are
 # TensorFlow Lite's 8-bit specification leaves no choice for these.
 FIXED = {"sigmoid": Affine(np.float32(1 / 256), -128), "tanh": Affine(np.float32(1 / 128), 0)}
@@ -31,6 +32,7 @@ def post_training(
     equalize: bool = False,
     bias_correction: bool = True,
     weights: str = "channel",
+    rounding: str = "compensated",
     exclude: Collection[str] = (),
 ) -> Quantized:
     """A network in integers, by what its values are like on some real inputs.
@@ -48,6 +50,9 @@ def post_training(
       equalize: bring channels of neighbouring layers to like size first; see `equalized`.
       bias_correction: let biases make up for the rounding of weights; see `corrected`.
       weights: "channel": a scale for each output channel; "tensor": one for all.
+      rounding: "compensated": weights are rounded one after the other, and those to come make up for the errors of
+        those before, on what layers multiply; see `compensated`. A layer whose outputs take more than `WIDEST` numbers
+        has its weights rounded to nearest, since products of so many would need too much memory. "nearest": all layers.
       exclude: names of nodes that stay in float. The result of such a layer is rounded for those that take it, unless
         it is the output; that of any other node stays real, so that what takes it runs in float too.
 
@@ -58,14 +63,16 @@ def post_training(
       ValueError: if a setting is not one of these, a name is not in the graph, batches have another shape or dtype than
         the network takes, or a value is not finite; or what was observed is of another graph.
     """
-    _check(graph, ranges, percentile, bins, equalize, bias_correction, weights, exclude)
+    _check(graph, ranges, percentile, bins, equalize, bias_correction, weights, rounding, exclude)
     graph = equalized(graph) if equalize else graph
-    seen = _seen(graph, batches, ranges, bins, equalize)
+    seen = _seen(graph, batches, ranges, bins, equalize, rounding)
     values = value_affines(graph, seen, target=target, ranges=ranges, percentile=percentile, exclude=exclude)
-    layers = _layers(graph, values, target, weights, exclude)
+    products = _products(seen, bias_correction, exclude) if rounding == "compensated" else None
+    layers = quantized_layers(graph, values, target=target, weights=weights, products=products)
+    layers = {name: layer for name, layer in layers.items() if name not in exclude}
     if bias_correction:
         graph = corrected(graph, layers, seen.means)
-        layers = _layers(graph, values, target, weights, exclude)
+        layers = with_biases(graph, values, layers, target=target)
     return Quantized(graph, values, layers, target)
 
 
@@ -102,15 +109,18 @@ def value_affines(
     return values
 
 
-def _seen(graph: Graph, batches: Batches | Observed, ranges: str, bins: int, equalize: bool) -> Observed:
+def _seen(graph: Graph, batches: Batches | Observed, ranges: str, bins: int, equalize: bool, rounding: str) -> Observed:
+    moments = rounding == "compensated"
     if not isinstance(batches, Observed):
-        return observed(graph, batches, bins=None if ranges == "minmax" else bins)
+        return observed(graph, batches, bins=None if ranges == "minmax" else bins, moments=moments)
     if equalize:
         raise ValueError("what was observed is of a graph not equalised yet; equalise it, then observe it")
     if batches.ends.keys() != {graph.input, *(node.name for node in graph.nodes)}:
         raise ValueError("what was observed is of another graph: it has other names; observe this one")
     if ranges != "minmax" and batches.histograms is None:
         raise ValueError(f"ranges {ranges!r} need histograms; observe with bins=2048, or choose 'minmax'")
+    if moments and batches.moments is None:
+        raise ValueError("rounding 'compensated' needs moments; observe with moments=True, or choose 'nearest'")
     return batches
 
 
@@ -133,11 +143,10 @@ def _ends(seen: Observed, name: str, target: Target, ranges: str, percentile: fl
     return range_of(seen.histograms[name], ranges, target=target, percentile=percentile)
 
 
-def _layers(
-    graph: Graph, values: dict[str, Affine], target: Target, weights: str, exclude: Collection[str]
-) -> dict[str, Layer]:
-    layers = quantized_layers(graph, values, target=target, weights=weights)
-    return {name: layer for name, layer in layers.items() if name not in exclude}
+def _products(seen: Observed, bias_correction: bool, exclude: Collection[str]) -> dict[str, np.ndarray]:
+    """About the mean, if the biases will take up the mean error."""
+    kept = {name: moments for name, moments in seen.moments.items() if name not in exclude}
+    return {name: moments.covariance if bias_correction else moments.second for name, moments in kept.items()}
 
 
 def _check(
@@ -148,10 +157,12 @@ def _check(
     equalize: bool,
     bias_correction: bool,
     weights: str,
+    rounding: str,
     exclude: Collection[str],
 ) -> None:
     one_of_names("ranges", ranges, RANGES)
     one_of_names("weights", weights, WEIGHTS)
+    one_of_names("rounding", rounding, ROUNDING)
     flag("equalize", equalize)
     flag("bias_correction", bias_correction)
     percentile_share(percentile)

@@ -8,6 +8,7 @@ import numpy as np
 from jax import lax
 
 from jaxkit.compress.affine import exact_divide
+from jaxkit.compress.compensated import compensated
 from jaxkit.compress.graph import Graph, Node
 from jaxkit.compress.qarray import QArray
 from jaxkit.compress.quantized import WITH_WEIGHTS, Affine, Layer
@@ -105,8 +106,41 @@ def _divided(host: Any, x: Any, scale: Any) -> Any:
     return exact_divide(jnp.asarray(x), jnp.asarray(scale))
 
 
+def weight_limits(steps: np.ndarray, *, target: Target) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest integer that each weight of a layer may become, whatever the others become.
+
+    Where the target's kernels add two products in int16, any two of a channel still sum to at most 128 in magnitude:
+    all may reach 64, or the largest one its next integer and the others what that leaves. The nearest integers of
+    weights that have scales of `weight_scales` are within these limits.
+
+    Args:
+      steps: `[..., O]`, weights over their scale.
+      target: what will run the layer.
+
+    Returns:
+      Two arrays of the weights' shape.
+    """
+    rows = steps.reshape(-1, steps.shape[-1])
+    if not target.pairs_saturate or len(rows) == 1:
+        high = np.full(steps.shape, MOST)
+        return -high, high
+    high, low = (_shared(signed).reshape(steps.shape) for signed in (rows, -rows))
+    return -low, high
+
+
+def _shared(rows: np.ndarray) -> np.ndarray:
+    # Sums of two that are 127 but for the rounding of their scale must not pass for more.
+    most = np.clip(np.ceil(rows.max(axis=0) - 1e-3), (MOST + 1) // 2, MOST)
+    return np.where(np.arange(len(rows))[:, None] == rows.argmax(axis=0), most, MOST + 1 - most)
+
+
 def quantized_layers(
-    graph: Graph, values: Mapping[str, Affine], *, target: Target, weights: str = "channel"
+    graph: Graph,
+    values: Mapping[str, Affine],
+    *,
+    target: Target,
+    weights: str = "channel",
+    products: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, Layer]:
     """The integer weights and biases of all convolutions and dense layers of a graph.
 
@@ -115,6 +149,8 @@ def quantized_layers(
       values: scales of the layers' inputs. A layer whose input has none keeps a bias of float32.
       target: what will run it.
       weights: "channel": a scale for each output channel; "tensor": one for all.
+      products: mean products of what layers multiply, `[groups, K, K]`, for the names of those whose weights make up
+        for each other's errors; see `compensated`. The weights of others become the nearest integers.
 
     Returns:
       A `Layer` for the name of every such node.
@@ -122,14 +158,21 @@ def quantized_layers(
     Raises:
       ValueError: if weights are not finite, or there is no such choice of `weights`.
     """
-    return {
-        node.name: quantized_layer(node, values.get(node.inputs[0]), target=target, weights=weights)
-        for node in graph.nodes
-        if node.op in WITH_WEIGHTS
-    }
+    found = {}
+    for node in (node for node in graph.nodes if node.op in WITH_WEIGHTS):
+        settings = {"target": target, "weights": weights, "products": (products or {}).get(node.name)}
+        found[node.name] = quantized_layer(node, values.get(node.inputs[0]), **settings)
+    return found
 
 
-def quantized_layer(node: Node, at: Affine | None, *, target: Target, weights: str = "channel") -> Layer:
+def quantized_layer(
+    node: Node,
+    at: Affine | None,
+    *,
+    target: Target,
+    weights: str = "channel",
+    products: np.ndarray | None = None,
+) -> Layer:
     """The integers of one layer, whose input has the scale `at` or is real; see `quantized_layers`.
 
     Raises:
@@ -140,10 +183,30 @@ def quantized_layer(node: Node, at: Affine | None, *, target: Target, weights: s
         raise ValueError(f"{node.name} has weights that are not finite; a network must be trained before it is rounded")
     step = None if at is None else np.float32(at.scale)
     scale = weight_scales(kernel, bias, step, target=target, weights=weights)
-    integers = np.clip(np.rint(kernel / scale), -MOST, MOST).astype(np.int8)
-    if step is not None and target.bias == "int32":
-        bias = bias_integers(bias, step, scale)
-    return Layer(QArray(integers, scale, kernel.shape), bias)
+    if products is None:
+        integers = np.clip(np.rint(kernel / scale), -MOST, MOST)
+    else:
+        steps = kernel.astype(np.float64) / scale
+        integers = compensated(steps, products, *weight_limits(steps, target=target))
+    return Layer(QArray(integers.astype(np.int8), scale, kernel.shape), _bias(bias, at, scale, target))
+
+
+def with_biases(
+    graph: Graph, values: Mapping[str, Affine], layers: Mapping[str, Layer], *, target: Target
+) -> dict[str, Layer]:
+    """Layers with their kernels and the biases of a graph, such as `corrected` ones; see `quantized_layers`."""
+    found = {}
+    for node in (node for node in graph.nodes if node.name in layers):
+        kernel = layers[node.name].kernel
+        bias = _bias(np.float32(node.weights["bias"]), values.get(node.inputs[0]), np.asarray(kernel.scale), target)
+        found[node.name] = Layer(kernel, bias)
+    return found
+
+
+def _bias(bias: np.ndarray, at: Affine | None, scale: np.ndarray, target: Target) -> np.ndarray:
+    if at is None or target.bias != "int32":
+        return bias
+    return bias_integers(bias, np.float32(at.scale), scale)
 
 
 def bias_integers(bias: np.ndarray, input_scale: np.float32, scale: np.ndarray) -> np.ndarray:

@@ -46,6 +46,31 @@ def test_a_block_with_gates_stays_close_for_every_target(block, rng, name):
     assert kinds == {np.dtype("float32" if name == "tensorrt" else "int32")}
 
 
+@pytest.mark.parametrize("correction", [True, False])
+@pytest.mark.parametrize("name", ["onnxruntime", "litert"])
+def test_compensated_weights_are_closer_than_nearest_ones(rng, name, correction):
+    weights = {"kernel": rng.normal(size=(24, 16)).astype(np.float32), "bias": np.ones(16, np.float32)}
+    graph = Graph((Node("layer", "dense", ("input",), weights),), "input", "layer", (5, 24))
+    x = ((rng.normal(size=(80, 5, 6)) + 1) @ rng.normal(size=(6, 24))).astype(np.float32)
+    seen, off = observed(graph, [x[:40]], bins=512), []
+    for rounding in ("compensated", "nearest"):
+        q = post_training(graph, seen, target=target(name), rounding=rounding, bias_correction=correction)
+        kernel = np.asarray(q.layers["layer"].kernel.dequantize()) - weights["kernel"]
+        off.append(np.square(x[40:] @ kernel + q.graph.nodes[0].weights["bias"] - 1).sum())
+    assert off[0] < 0.5 * off[1]
+
+
+@pytest.mark.parametrize("weights", ["channel", "tensor"])
+def test_one_example_is_enough_and_layers_on_real_inputs_have_integers_too(block, rng, weights):
+    x = rng.normal(size=(1, 6, 5, 8)).astype(np.float32)
+    real = [node.name for node in block.nodes if node.op != "conv"]
+    for exclude in ((), real):
+        q = post_training(block, [x], target=target("onnxruntime"), weights=weights, exclude=exclude)
+        assert _noise(block, q, x) > 25
+        floats = [name for name, layer in q.layers.items() if layer.bias.dtype == np.float32]
+        assert bool(floats) == bool(exclude)
+
+
 @pytest.mark.parametrize("ranges, weights", [("minmax", "tensor"), ("percentile", "channel"), ("entropy", "tensor")])
 def test_every_way_to_choose_ranges_and_weights_stays_close(block, rng, ranges, weights):
     x = rng.normal(size=(12, 6, 5, 8)).astype(np.float32)
@@ -70,7 +95,7 @@ def test_corrected_biases_bring_the_mean_back(block, rng):
     off = []
     for correction in (True, False):
         settings = {"bias_correction": correction, "weights": "tensor", "ranges": "minmax"}
-        q = post_training(block, [x], target=target("onnxruntime"), **settings)
+        q = post_training(block, [x], target=target("onnxruntime"), rounding="nearest", **settings)
         off.append(np.square(jnp.mean(jax.jit(simulate(q))(x) - jax.jit(block)(x), axis=(0, 1, 2))).sum())
         assert (q.graph is block) == (not correction)
     assert off[0] < 0.7 * off[1]
@@ -123,6 +148,7 @@ def test_several_settings_share_one_walk(rng):
     for wrong, message in (
         ({"batches": seen, "equalize": True}, "not equalised yet"),
         ({"batches": observed(graph, batches)}, "need histograms"),
+        ({"batches": observed(graph, batches, bins=512, moments=False)}, "needs moments"),
         ({"batches": seen._replace(ends={"input": (0.0, 1.0)})}, "another graph"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -142,6 +168,7 @@ def test_a_network_of_zeros_gives_zeros():
     [
         ({"ranges": "max"}, "ranges must be one of"),
         ({"weights": "row"}, "weights must be one of"),
+        ({"rounding": "up"}, "rounding must be one of"),
         ({"percentile": 0.9999}, "percentile must be in"),
         ({"bins": 10}, "bins must be"),
         ({"equalize": 1}, "equalize must be True or False"),

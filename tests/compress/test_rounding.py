@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from jaxkit.compress import Affine, Graph, Node, target
-from jaxkit.compress.rounding import affine, quantized_layer, quantized_layers, weight_scales
+from jaxkit.compress.rounding import (
+    affine,
+    quantized_layer,
+    quantized_layers,
+    weight_limits,
+    weight_scales,
+    with_biases,
+)
 
 WEAK, PLAIN = target("onnxruntime"), target("litert")
 CONV = {"strides": (1, 1), "pads": ((0, 0), (0, 0)), "dilation": (1, 1), "groups": 1}
@@ -43,8 +50,9 @@ def test_a_range_that_is_none_is_refused(low, high):
         affine(low, high, target=PLAIN)
 
 
+@pytest.mark.parametrize("compensating", [False, True], ids=["nearest", "compensated"])
 @pytest.mark.parametrize("kind", ["normal", "one large", "equal", "depthwise", "half steps"])
-def test_no_two_weights_of_a_channel_saturate_a_pair(rng, kind):
+def test_no_two_weights_of_a_channel_saturate_a_pair(rng, kind, compensating):
     kernel = rng.normal(size=(3, 3, 4, 6)).astype(np.float32)
     if kind == "one large":
         kernel[0, 0, 0] = 30.0
@@ -55,13 +63,40 @@ def test_no_two_weights_of_a_channel_saturate_a_pair(rng, kind):
     if kind == "half steps":
         kernel = np.float32([[[[64.5], [62.5], [63.5], [1.0]]]]) * np.float32(0.1)
     node = Node("layer", "conv", ("input",), {"kernel": kernel, "bias": np.zeros(kernel.shape[-1], np.float32)}, CONV)
+    # Inputs that are nearly one: errors of many weights meet in the last ones.
+    length = kernel[..., 0].size
+    settings = {"target": WEAK, "products": np.full((1, length, length), 1.0) if compensating else None}
     for weights in ("channel", "tensor"):
-        integers = quantized_layer(node, Affine(np.float32(0.1), 0), target=WEAK, weights=weights).kernel.values()
+        integers = quantized_layer(node, Affine(np.float32(0.1), 0), weights=weights, **settings).kernel.values()
         for channel in integers.reshape(-1, kernel.shape[-1]).T.astype(int):
             for one, other in itertools.combinations(channel, 2):
                 # vpmaddubsw adds two products of an unsigned and a signed byte in int16.
                 assert -(2**15) <= 255 * min(one + other, one, other) and 255 * max(one + other, one, other) < 2**15
     assert np.abs(integers).max() >= 50
+
+
+@pytest.mark.parametrize("runtime", [WEAK, PLAIN], ids=["pairs", "plain"])
+def test_limits_let_no_pair_saturate_whatever_the_integers_become(rng, runtime):
+    kernel = np.float32(rng.standard_t(2, size=(20, 40)))
+    kernel[:, 0], kernel[0, 1], kernel[1, 2] = np.abs(kernel[:, 0]), 1e4, -1e4
+    steps = kernel / weight_scales(kernel, np.zeros(40, np.float32), None, target=runtime)
+    low, high = weight_limits(steps, target=runtime)
+    nearest = np.rint(steps)
+    assert np.all((low <= nearest) & (nearest <= high)) and np.all((low >= -127) & (high <= 127))
+    pairs = [limit[one] + limit[other] for limit in (-low, high) for one, other in itertools.combinations(range(20), 2)]
+    assert np.max(pairs) == (128 if runtime is WEAK else 254)
+    assert np.all(weight_limits(steps[:1], target=runtime)[1] == 127)
+
+
+def test_biases_are_made_anew_for_kernels_that_stay(rng):
+    node = _dense(rng.normal(size=(4, 3)), [1.0, 2.0, 3.0])
+    for values, kind in (({"input": Affine(np.float32(0.1), 0)}, np.int32), ({}, np.float32)):
+        layers = quantized_layers(Graph((node,), "input", "layer", (4,)), values, target=PLAIN)
+        other = node.replace(weights={**node.weights, "bias": np.float32([-1, 5, 0])})
+        found = with_biases(Graph((other,), "input", "layer", (4,)), values, layers, target=PLAIN)["layer"]
+        unit = np.float64(0.1) * layers["layer"].kernel.scale[0] if values else 1
+        np.testing.assert_allclose(found.bias * unit, [-1, 5, 0], atol=1e-3)
+        assert found.bias.dtype == kind and found.kernel is layers["layer"].kernel
 
 
 def test_a_lone_weight_may_be_127_and_others_keep_every_bit(rng):
