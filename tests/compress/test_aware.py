@@ -45,7 +45,7 @@ def _network(rng):
 
 def _started(rng, name, method, **settings):
     graph, x = _network(rng), rng.normal(size=(16, *SHAPE)).astype(np.float32)
-    start = post_training(graph, [x], target=target(name), ranges="minmax", **settings)
+    start = post_training(graph, [x], target=target(name), ranges="minmax", rounding="nearest", **settings)
     return start, *quantization_aware(start.graph, target=start.target, start=start, method=method), x
 
 
@@ -133,7 +133,7 @@ def test_a_depthwise_network_learns_to_live_with_tight_ranges(rng, method, share
     graph = trace(_depthwise(nnx.Rngs(0)), jax.ShapeDtypeStruct((1, 6, 6, 1), jnp.float32))
     x = rng.normal(size=(64, 6, 6, 1)).astype(np.float32)
     wanted = graph(jnp.asarray(x))
-    start = post_training(graph, [x], target=target("litert"), weights="tensor", ranges="minmax")
+    start = post_training(graph, [x], target=target("litert"), weights="tensor", ranges="minmax", rounding="nearest")
     tight = {name: at._replace(scale=at.scale / np.float32(4)) for name, at in start.values.items()}
     start = dataclasses.replace(start, values={**tight, graph.input: start.values[graph.input]})
     function, first = quantization_aware(graph, target=start.target, start=start, method=method)
