@@ -14,6 +14,7 @@ from jaxkit.compress.equalize import equalized
 from jaxkit.compress.fake_quant import fake_quant, straight_through
 from jaxkit.compress.graph import Graph, Node
 from jaxkit.compress.layers import QuantConv, QuantDense
+from jaxkit.compress.moments import Moments
 from jaxkit.compress.post_training import post_training, value_affines
 from jaxkit.compress.products import integer_conv, integer_dot, qconv, qdot, qembed
 from jaxkit.compress.qarray import QArray, quantize_array
@@ -33,6 +34,7 @@ __all__ = [
     "Graph",
     "Layer",
     "LayerReport",
+    "Moments",
     "Node",
     "Observed",
     "QArray",

@@ -42,7 +42,8 @@ def quantization_aware(
     Args:
       graph: the network in float with the weights to begin with: mostly `start.graph`.
       target: what will run it, that of `start`.
-      start: the scales of values to begin with, as `post_training` finds them.
+      start: the scales of values to begin with, as `post_training(rounding="nearest")` finds them: here every weight is
+        rounded by itself, and biases that were corrected for another rounding do not fit.
       method: "ste": scales of values stay. "lsq": they are learned as well (Esser et al., "Learned step size
         quantization", 2020), but for those of the input and of what the target's specification fixes. Each is kept as a
         factor of what it was at first, so one learning rate suits scales of any size, and a product of two numbers is

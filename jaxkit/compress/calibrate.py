@@ -56,17 +56,19 @@ def observed(graph: Graph, batches: Batches, *, bins: int | None = None, moments
     Raises:
       ValueError: if there is no example, or one has another shape or dtype, or a value is not finite: with its name.
     """
-    look = jax.jit(lambda x, shares: _looked(graph, x, shares, bins is not None, moments))
+    look = jax.jit(lambda x, shares: _looked(graph, x, shares, bins is not None or moments))
     ends: dict[str, tuple[float, float]] = {}
     histograms: dict[str, Histogram] = {}
     sums, examples = None, 0
     for number, (x, count) in enumerate(checked(graph, batches)):
-        values, means = look(x, _shares(len(x), count))
-        for name, value in ((name, np.asarray(value)) for name, value in values.items()):
+        found, means = look(x, _shares(len(x), count))
+        values = {name: np.asarray(value) for name, value in found.items()}
+        for name, value in values.items():
             ends[name] = _wider(ends.get(name, (0.0, 0.0)), value, f"{name} in batch {number}")
             if bins is not None:
                 histograms[name] = observe(histograms.get(name) or empty(bins), value[:count])
-        part = jax.tree.map(lambda mean, count=count: count * np.asarray(mean, np.float64), means)
+        part = {name: count * np.asarray(mean, np.float64) for name, mean in means.items()}
+        part = part, _of_patches(graph, values, count) if moments else None
         sums = part if sums is None else jax.tree.map(np.add, sums, part)
         examples += count
     if not examples:
@@ -75,13 +77,17 @@ def observed(graph: Graph, batches: Batches, *, bins: int | None = None, moments
     return Observed(ends, means, histograms or None, examples, patches)
 
 
-def _looked(graph: Graph, x: Array, shares: Array, whole: bool, moments: bool) -> tuple[dict, tuple]:
+def _looked(graph: Graph, x: Array, shares: Array, whole: bool) -> tuple[dict, dict]:
     """All values, or no more of them than their extremes, and means of the layers' inputs."""
     values = graph.values(x)
     taken = {node.inputs[0] for node in graph.nodes if node.op in WITH_WEIGHTS}
     means = {name: jnp.tensordot(shares, values[name], axes=1) for name in taken}
     extremes = {name: jnp.stack([value.min(), value.max()]) for name, value in values.items()}
-    return values if whole else extremes, (means, patch_moments(graph, values, shares) if moments else None)
+    return values if whole else extremes, means
+
+
+def _of_patches(graph: Graph, values: dict[str, np.ndarray], count: int) -> dict[str, Moments]:
+    return patch_moments(graph, {name: value[:count] for name, value in values.items()})
 
 
 def checked(graph: Graph, batches: Batches) -> Iterator[tuple[np.ndarray, int]]:

@@ -6,19 +6,18 @@ is K * K for a layer, whatever the number of examples.
 """
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxkit.compress.graph import Graph, Node
 from jaxkit.compress.quantized import WITH_WEIGHTS
 
-Array = jax.Array
 WIDEST = 2304  # of patches: a kernel of 3 x 3 over 256 channels. Moments of wider ones would take 100 MB and more.
 NOISE = 1e-4
 PLACES = 256  # of an example, about; neighbouring patches are alike
+FEW_PLACES = 64  # of an example of which each channel has a small matrix of its own
 
 
 class Moments(NamedTuple):
@@ -49,27 +48,29 @@ def has_moments(node: Node) -> bool:
     return node.op in WITH_WEIGHTS and math.prod(node.weights["kernel"].shape[:-1]) <= WIDEST
 
 
-def patch_moments(graph: Graph, values: dict[str, Array], shares: Array) -> dict[str, Moments]:
-    """The moments of the layers of a graph; see `has_moments`.
+def patch_moments(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[str, Moments]:
+    """The moments of the layers of a graph, summed over examples; see `has_moments`.
+
+    On the host: the library under NumPy multiplies as fast, and nothing has to be compiled for every layer.
 
     Args:
       graph: in float.
-      values: of one batch, `[n, ...]` by their names.
-      shares: the weights of the examples, `[n]`; they sum to 1.
+      values: of one batch, float32 `[n, ...]` by their names.
 
     Returns:
-      `Moments` in float32 for the names of nodes.
+      `Moments` in float64 for the names of nodes.
     """
-    found = {}
-    for node in filter(has_moments, graph.nodes):
-        rows = patches(node, values[node.inputs[0]])
-        weighted = rows * (shares / rows.shape[1])[:, None, None, None]
-        second = jnp.einsum("npgk,npgl->gkl", weighted, rows)
-        found[node.name] = Moments(weighted.sum(axis=(0, 1)), second)
-    return found
+    return {node.name: _moments(patches(node, values[node.inputs[0]])) for node in filter(has_moments, graph.nodes)}
 
 
-def patches(node: Node, x: Array) -> Array:
+def _moments(rows: np.ndarray) -> Moments:
+    by_group = np.ascontiguousarray(rows.reshape(-1, *rows.shape[2:]).swapaxes(0, 1))
+    second = by_group.swapaxes(1, 2) @ by_group
+    places = np.float64(rows.shape[1])
+    return Moments(by_group.sum(axis=1, dtype=np.float64) / places, second / places)
+
+
+def patches(node: Node, x: np.ndarray) -> np.ndarray:
     """What the outputs of a layer multiply, of a convolution about `PLACES` of an example, evenly spread.
 
     Args:
@@ -80,20 +81,20 @@ def patches(node: Node, x: Array) -> Array:
       `[n, places, groups, K]`.
     """
     if node.op == "dense":
-        return x.reshape(len(x), -1, 1, x.shape[-1])
+        return x.reshape(len(x), math.prod(x.shape[1:-1]), 1, x.shape[-1])
     settings, kernel = node.settings, node.weights["kernel"].shape
-    x = jnp.pad(x, ((0, 0), *settings["pads"], (0, 0)))
+    x = np.pad(x, ((0, 0), *settings["pads"], (0, 0)))
     spans = [n - (k - 1) * d for n, k, d in zip(x.shape[1:-1], kernel, settings["dilation"], strict=False)]
-    strides = _thinned(spans, settings["strides"])
+    strides = _thinned(spans, settings["strides"], FEW_PLACES if kernel[-2] == 1 else PLACES)
     taps = []
     for tap in np.ndindex(*kernel[:-2]):
         starts = [at * d for at, d in zip(tap, settings["dilation"], strict=True)]
         part = (slice(a, a + span, s) for a, span, s in zip(starts, spans, strides, strict=True))
         taps.append(x[:, *part].reshape(len(x), -1, settings["groups"], kernel[-2]))
-    return jnp.concatenate(taps, axis=-1)
+    return np.concatenate(taps, axis=-1)
 
 
-def _thinned(spans: list[int], strides: tuple[int, ...]) -> tuple[int, ...]:
+def _thinned(spans: list[int], strides: tuple[int, ...], wanted: int) -> tuple[int, ...]:
     places = math.prod(math.ceil(span / stride) for span, stride in zip(spans, strides, strict=True))
-    times = max(round((places / PLACES) ** (1 / len(strides))), 1)
+    times = max(round((places / wanted) ** (1 / len(strides))), 1)
     return tuple(stride * times for stride in strides)

@@ -12,7 +12,7 @@ import optax
 from flax import nnx
 
 from jaxkit import Sample, batch
-from jaxkit.compress import Graph, Quantized, converted, post_training, quantization_aware, target, trace
+from jaxkit.compress import Graph, Quantized, converted, observed, post_training, quantization_aware, target, trace
 from jaxkit.export import to_onnx
 from jaxkit.nn import ConvNorm, InvertedResidual, SeparableConv
 from jaxkit.warp import fuse, rotate, translate
@@ -82,8 +82,11 @@ def outcome(folder: Path, *, quick: bool = False, seed: int = 0) -> Outcome:
     """Trains, quantizes, trains on, writes the files into a folder, and runs these on the test digits."""
     digits = load()
     graph = trained(digits, QUICK_EPOCHS if quick else EPOCHS, seed)
-    start = post_training(graph, [digits.train[:CALIBRATION]], target=TARGET)
-    networks = {"float": graph, "post-training": start, "aware": aware(graph, start, digits, seed)}
+    seen = observed(graph, [digits.train[:CALIBRATION]], bins=2048)
+    # Training rounds every weight by itself at every step, so it starts with weights and biases made that way.
+    start = post_training(graph, seen, target=TARGET, rounding="nearest")
+    networks = {"float": graph, "post-training": post_training(graph, seen, target=TARGET)}
+    networks["aware"] = aware(graph, start, digits, seed)
     files = {name: to_onnx(network, folder / f"digits-{name}.onnx") for name, network in networks.items()}
     right = {name: int((file.open()(digits.test).argmax(1) == digits.answers).sum()) for name, file in files.items()}
     same = {name: file.verify(digits.test[:256]).exact for name, file in files.items() if name != "float"}

@@ -1,13 +1,12 @@
 """Patches are what kernels multiply, and their moments those of all examples."""
 
-import jax
 import numpy as np
 import pytest
 
 from jaxkit.compress import Graph, Node
 from jaxkit.compress.calibrate import observed
 from jaxkit.compress.graph import evaluate
-from jaxkit.compress.moments import NOISE, PLACES, WIDEST, patches
+from jaxkit.compress.moments import FEW_PLACES, NOISE, WIDEST, patches
 
 UNEVEN = {"strides": (2, 3), "pads": ((0, 1), (2, 1)), "dilation": (2, 1), "groups": 2}
 DEPTHWISE = {"strides": (1, 1), "pads": ((1, 1), (1, 1)), "dilation": (1, 1), "groups": 4}
@@ -46,11 +45,11 @@ def test_moments_are_those_of_all_patches_of_all_examples(rng):
 def test_of_large_pictures_some_places_stand_for_all(rng):
     node, x = _node(rng, DEPTHWISE), rng.normal(size=(1, 90, 70, 4)).astype(np.float32)
     rows = patches(node, x)
-    assert PLACES / 2 < rows.shape[1] < 2 * PLACES
+    assert FEW_PLACES / 2 < rows.shape[1] < 2 * FEW_PLACES
     every = evaluate(node, [x])
     kernel = node.weights["kernel"].reshape(6, 4, 2)
     some = np.einsum("npgk,kgo->npgo", np.asarray(rows), kernel).reshape(1, -1, 8)
-    np.testing.assert_allclose(some, every[:, ::5, ::5].reshape(1, -1, 8), atol=1e-5)
+    np.testing.assert_allclose(some, every[:, ::10, ::10].reshape(1, -1, 8), atol=1e-5)
 
 
 def test_patches_too_wide_have_no_moments():
@@ -59,6 +58,5 @@ def test_patches_too_wide_have_no_moments():
     for name, kernel in zeros.items():
         node = Node(name, "dense", ("input",), {"kernel": kernel, "bias": np.zeros(1, np.float32)})
         graph = Graph((node,), "input", name, (len(kernel),))
-        seen = jax.eval_shape(lambda x, node=node: patches(node, x), np.zeros((1, len(kernel)), np.float32))
-        assert seen.shape == (1, 1, 1, len(kernel))
+        assert patches(node, np.zeros((1, len(kernel)), np.float32)).shape == (1, 1, 1, len(kernel))
         assert (name in observed(graph, [np.ones((1, len(kernel)), np.float32)]).moments) == (name == "fits")
