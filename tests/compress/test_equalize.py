@@ -55,8 +55,8 @@ def test_one_scale_for_a_tensor_then_loses_less(rng):
     x = rng.normal(size=(16, 8, 8, 3)).astype(np.float32)
     wanted, errors = jax.jit(graph)(x), []
     for equalize in (False, True):
-        settings = {"weights": "tensor", "ranges": "minmax", "bias_correction": False, "equalize": equalize}
-        q = post_training(graph, [x], target=target("litert"), **settings)
+        settings = {"weights": "tensor", "ranges": "minmax", "rounding": "nearest", "bias_correction": False}
+        q = post_training(graph, [x], target=target("litert"), equalize=equalize, **settings)
         errors.append(float(np.square(jax.jit(simulate(q))(x) - wanted).sum()))
     assert errors[1] < 0.2 * errors[0]
 
