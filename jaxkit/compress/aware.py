@@ -17,6 +17,7 @@ from jax import lax
 from jaxkit.compress.affine import exact_divide
 from jaxkit.compress.fake_quant import fake_quant, straight_through
 from jaxkit.compress.graph import Graph, Node, evaluate
+from jaxkit.compress.post_training import FIXED
 from jaxkit.compress.qarray import QArray
 from jaxkit.compress.quantized import WITH_WEIGHTS, Affine, Layer, Quantized
 from jaxkit.compress.rounding import MOST, weight_scales
@@ -28,7 +29,6 @@ Array = jax.Array
 Params = dict[str, Any]
 METHODS = ("ste", "lsq")
 LEAST = np.float32(2.0**-10)  # of what a scale was at first
-FIXED = ("sigmoid", "tanh")  # whose scales TensorFlow Lite's specification gives
 
 
 def quantization_aware(

@@ -1,6 +1,6 @@
 """What the values of a network are like on real inputs: one walk over them, in memory that their number does not raise.
 
-The one place of this room that compiles: operation by operation a network takes tens of times as long.
+Compiled, unlike most of this room: operation by operation a network takes tens of times as long.
 """
 
 import math

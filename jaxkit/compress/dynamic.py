@@ -7,8 +7,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxkit.compress.affine import exact_divide, quantize
-from jaxkit.compress.products import integer_conv, integer_dot, on_last, output_scale
+from jaxkit.compress.affine import along, exact_divide, quantize
+from jaxkit.compress.products import integer_conv, integer_dot, output_scale
 from jaxkit.compress.qarray import QArray, quantize_array
 
 Array = jax.Array
@@ -70,7 +70,7 @@ def dynamic_dot(x: Array, w: QArray) -> Array:
     scale = output_scale(w)
     own = dynamic_quantize(x)
     total = integer_dot(own.values, w.values(), zero_point=own.zero_point).astype(jnp.float32)
-    return total * on_last(own.scale * scale, total)
+    return total * along(own.scale * scale, total.ndim, -1)
 
 
 def dynamic_conv(
@@ -98,4 +98,4 @@ def dynamic_conv(
     scale, own = output_scale(w), dynamic_quantize(x)
     settings = {"groups": groups, "dilation": dilation, "zero_point": own.zero_point}
     total = integer_conv(own.values, w.values(), strides=strides, padding=padding, **settings)
-    return total.astype(jnp.float32) * on_last(own.scale * scale, total)
+    return total.astype(jnp.float32) * along(own.scale * scale, total.ndim, -1)

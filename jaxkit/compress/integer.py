@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxkit.compress.affine import exact_divide, quantize
+from jaxkit.compress.affine import exact_divide, quantize, requantize
 from jaxkit.compress.graph import LAYOUT
 from jaxkit.compress.quantized import Affine
 from jaxkit.nn.convolution import conv_general_dilated
@@ -103,7 +103,7 @@ def _parts(kernel: Array, axis: int) -> list[slice]:
 
 def rescaled(total: Array, factor: Array, at: Affine, dtype: Any) -> Array:
     """Integers of another scale from exact sums: one product, half to even, then the zero point (QLinearConv)."""
-    return _saturated(jnp.round(total.astype(jnp.float32) * factor) + _number(at.zero_point), dtype)
+    return requantize(total, factor, at.zero_point, dtype=dtype)
 
 
 def rounded(x: Array, at: Affine, dtype: Any) -> Array:

@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from jaxkit.compress.affine import along
 from jaxkit.compress.dynamic import quantize_rows
-from jaxkit.compress.products import qconv, qdot
+from jaxkit.compress.products import each_axis, qconv, qdot
 from jaxkit.compress.qarray import QArray, quantize_array
 from jaxkit.ranges import one_of_names
 
@@ -110,16 +111,16 @@ class QuantConv(nnx.Module):
             neither "SAME", "VALID" nor numbers.
         """
         places = len(conv.kernel_size)
-        if conv.mask is not None or set(_each(conv.input_dilation, places)) != {1}:
+        if conv.mask is not None or set(each_axis(conv.input_dilation, places)) != {1}:
             raise ValueError("a layer with a mask or a dilated input has no form in integers; multiply the mask in")
         bias = None if conv.bias is None else conv.bias[...]
         return cls(
             quantize_array(conv.kernel[...], bits=bits, channel=conv.kernel.ndim - 1),
             bias,
-            strides=_each(conv.strides, places),
+            strides=each_axis(conv.strides, places),
             padding=_padding(conv.padding, places),
             groups=conv.feature_group_count,
-            dilation=_each(conv.kernel_dilation, places),
+            dilation=each_axis(conv.kernel_dilation, places),
             mode=mode,
         )
 
@@ -149,7 +150,7 @@ def _bias(bias: Array | None, kernel: QArray) -> nnx.Variable | None:
 
 
 def _plus(x: Array, bias: nnx.Variable | None) -> Array:
-    return x if bias is None else x + bias[...].astype(x.dtype).reshape((1,) * (x.ndim - 1) + (-1,))
+    return x if bias is None else x + along(bias[...].astype(x.dtype), x.ndim, -1)
 
 
 def _nbytes(layer: Any) -> int:
@@ -159,9 +160,4 @@ def _nbytes(layer: Any) -> int:
 def _padding(padding: Any, places: int) -> Padding:
     if isinstance(padding, str):
         return one_of_names("padding", padding, PADDINGS)
-    return tuple((side, side) if isinstance(side, int) else tuple(side) for side in _each(padding, places))
-
-
-def _each(steps: Any, places: int) -> tuple:
-    steps = 1 if steps is None else steps
-    return (steps,) * places if isinstance(steps, int) else tuple(steps)
+    return tuple((side, side) if isinstance(side, int) else tuple(side) for side in each_axis(padding, places))

@@ -9,14 +9,13 @@ from jaxkit.compress.correction import corrected
 from jaxkit.compress.equalize import equalized
 from jaxkit.compress.graph import Graph, Node
 from jaxkit.compress.histogram import empty
-from jaxkit.compress.quantized import WITH_WEIGHTS, Affine, Quantized
+from jaxkit.compress.quantized import PASSING, WITH_WEIGHTS, Affine, Quantized
 from jaxkit.compress.rounding import WEIGHTS, affine, quantized_layers, with_biases
 from jaxkit.compress.search import RANGES, percentile_share, range_of
 from jaxkit.compress.target import Target
 from jaxkit.ranges import flag, one_of_names
 
 ROUNDING = ("compensated", "nearest")
-SAME = ("max_pool", "reshape")  # these give integers on as they are
 # TensorFlow Lite's 8-bit specification leaves no choice for these.
 FIXED = {"sigmoid": Affine(np.float32(1 / 256), -128), "tanh": Affine(np.float32(1 / 128), 0)}
 
@@ -100,7 +99,7 @@ def value_affines(
     """
     values = {graph.input: affine(*seen.ends[graph.input], target=target)}
     for node in graph.nodes:
-        if node.op in SAME and node.inputs[0] in values:
+        if node.op in PASSING and node.inputs[0] in values:
             values[node.name] = values[node.inputs[0]]
         elif _is_rounded(graph, node, exclude):
             fixed = FIXED.get(node.op) if target.name == "litert" else None
@@ -126,7 +125,7 @@ def _seen(graph: Graph, batches: Batches | Observed, ranges: str, bins: int, equ
 
 def _is_rounded(graph: Graph, node: Node, exclude: Collection[str]) -> bool:
     if node.name not in exclude:
-        return node.op not in SAME
+        return node.op not in PASSING
     return node.op in WITH_WEIGHTS and node.name != graph.output
 
 

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxkit.compress.affine import along
 from jaxkit.compress.qarray import QArray, spread, unpacked
 from jaxkit.nn.convolution import conv_general_dilated
 
@@ -73,8 +74,8 @@ def integer_conv(
     _check_conv(x.shape, w.shape, groups)
     _check_terms(math.prod(w.shape[:-1]))
     signed, offset = _signed(x, zero_point)
-    steps = _each(strides, w.ndim - 2)
-    holes = _each(dilation, w.ndim - 2)
+    steps = each_axis(strides, w.ndim - 2)
+    holes = each_axis(dilation, w.ndim - 2)
     if isinstance(padding, str):
         wide = [(k - 1) * d + 1 for k, d in zip(w.shape, holes, strict=False)]
         padding = lax.padtype_to_pads(x.shape[1:-1], wide, steps, padding)
@@ -83,7 +84,7 @@ def integer_conv(
     padded = lax.pad(signed, jnp.asarray(offset, jnp.int8), pads)
     total = _convolved(padded, w, steps, "VALID", groups, holes, preferred_element_type=jnp.int32)
     lost = offset * jnp.sum(w, axis=tuple(range(w.ndim - 1)), dtype=jnp.int32)
-    return total - lost.reshape((1,) * (total.ndim - 1) + (-1,))
+    return total - along(lost, total.ndim, -1)
 
 
 def qdot(x: Array | QArray, w: QArray) -> Array:
@@ -138,13 +139,13 @@ def qconv(
     _check_conv(x.shape, w.shape, groups)
     if not isinstance(x, QArray):
         places = len(w.shape) - 2
-        steps, holes = _each(strides, places), _each(dilation, places)
+        steps, holes = each_axis(strides, places), each_axis(dilation, places)
         return _convolved(x, w.dequantize().astype(x.dtype), steps, padding, groups, holes)
     if any(count != 1 for count in x.scale.shape[1:]):
         raise ValueError(f"an example must have one scale, got scales {x.scale.shape} of {x.shape}")
     scale = output_scale(w)
     total = integer_conv(x.values(), w.values(), strides=strides, padding=padding, groups=groups, dilation=dilation)
-    return total.astype(jnp.float32) * (x.scale * on_last(scale, total))
+    return total.astype(jnp.float32) * (x.scale * along(scale, total.ndim, -1))
 
 
 def qembed(ids: Array, table: QArray) -> Array:
@@ -223,10 +224,7 @@ def _check_conv(x: tuple[int, ...], w: tuple[int, ...], groups: int) -> None:
         raise ValueError(f"{groups} groups do not fit {x[-1]} channels and a kernel {w}")
 
 
-def _each(steps: int | Sequence[int], axes: int) -> tuple[int, ...]:
+def each_axis(steps: int | Sequence[int] | None, axes: int) -> tuple[int, ...]:
+    """One step for every axis, as Flax and JAX take them: one for all, one each, or None for 1."""
+    steps = 1 if steps is None else steps
     return (steps,) * axes if isinstance(steps, int) else tuple(steps)
-
-
-def on_last(values: Array, x: Array) -> Array:
-    """Values `[N]` shaped to meet the last axis of `x`."""
-    return values.reshape((1,) * (x.ndim - 1) + (-1,))

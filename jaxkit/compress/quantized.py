@@ -11,6 +11,7 @@ from jaxkit.compress.qarray import QArray
 from jaxkit.compress.target import Target
 
 WITH_WEIGHTS = ("conv", "dense")
+PASSING = ("max_pool", "reshape")  # these give integers on as they are
 
 
 class Affine(NamedTuple):

@@ -6,11 +6,10 @@ import jax
 from jax import lax
 
 from jaxkit.compress.graph import Graph, Node, evaluate
-from jaxkit.compress.quantized import WITH_WEIGHTS, Quantized
+from jaxkit.compress.quantized import PASSING, WITH_WEIGHTS, Quantized
 from jaxkit.compress.simulate import computed, real_value, rounded_value
 
 Array = jax.Array
-PASSING = ("max_pool", "reshape")  # these round nothing
 
 
 def switchable(q: Quantized) -> list[str]:

@@ -28,6 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxkit.compress import integer, litert_rules
+from jaxkit.compress.affine import along
 from jaxkit.compress.graph import BINARY, OPERATIONS, UNARY, Node, evaluate
 from jaxkit.compress.quantized import WITH_WEIGHTS, Quantized
 
@@ -141,10 +142,10 @@ def _layer(q: Quantized, node: Node, x: Array) -> Array:
     kernel, scale = layer.kernel.values(), sums_scale(q, node)
     total = integer.dense_sums(x, kernel) if node.op == "dense" else integer.conv_sums(x, kernel, node.settings)
     if layer.bias.dtype == np.int32:
-        total = total + _last(layer.bias, total)
-        factor = _last(integer.multiplier(scale, to.scale), total)
+        total = total + along(layer.bias, total.ndim, -1)
+        factor = along(integer.multiplier(scale, to.scale), total.ndim, -1)
         return _clipped(q, node, integer.rescaled(total, factor, to, _dtype(q)))
-    real = integer.settled(total.astype(jnp.float32) * _last(scale, total)) + _last(layer.bias, total)
+    real = integer.settled(total.astype(jnp.float32) * along(scale, total.ndim, -1)) + along(layer.bias, total.ndim, -1)
     return _clipped(q, node, integer.rounded(real, to, _dtype(q)))
 
 
@@ -215,7 +216,3 @@ def real_value(q: Quantized, name: str, x: Array) -> Array:
 
 def _dtype(q: Quantized) -> Any:
     return jnp.dtype(q.target.activations)
-
-
-def _last(values: Any, x: Array) -> Array:
-    return jnp.asarray(values).reshape((1,) * (x.ndim - 1) + (-1,))
