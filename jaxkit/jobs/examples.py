@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxkit.jobs.factory import read_arrays
+from jaxkit.jobs.pictures import to_rgb
 
 ARRAYS = (".npy", ".npz")
 PICTURES = (".png", ".jpg", ".jpeg")
@@ -17,9 +18,9 @@ Listen = Callable[[str, int, int], None]
 class Preparation(NamedTuple):
     """What is done to a picture.
 
-    It is turned as its EXIF says, made RGB (or gray, if the network takes one channel), resized by Pillow's bicubic
-    filter so that it just covers the size of the network, cut to that around its centre, and scaled to [0, 1]. Then
-    `preprocess` has it; or `(picture - mean) / std`, by channel.
+    It is turned as its EXIF says, made RGB over white (or gray, if the network takes one channel), with 16 bits scaled
+    to 8 instead of cut off, resized by Pillow's bicubic filter so that it just covers the size of the network, cut to
+    that around its centre, and scaled to [0, 1]. Then `preprocess` has it; or `(picture - mean) / std`, by channel.
 
     Attributes:
       shape: `(height, width, channels)` of the network's input.
@@ -122,7 +123,7 @@ def read_picture(path: Path, how: Preparation) -> np.ndarray:
         raise ValueError(f"the network takes {how.shape}, which is no picture; give arrays")
     height, width, channels = how.shape
     with Image.open(path) as file:
-        picture = ImageOps.exif_transpose(file).convert("RGB" if channels == 3 else "L")
+        picture = to_rgb(file).convert("RGB" if channels == 3 else "L")
     picture = ImageOps.fit(picture, (width, height), method=Image.Resampling.BICUBIC)
     x = np.asarray(picture, np.float32).reshape(how.shape) / np.float32(255)
     if how.preprocess is not None:

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image
 
 from jaxkit import Sample
 from jaxkit.interop import bucket_of, buckets, stack
+from jaxkit.jobs.pictures import to_rgb
 
 HEIGHT = 64
 WIDTH = 512
@@ -94,26 +95,6 @@ def read_file(path: Path, *, name: str | None = None) -> Iterator[Line | Skipped
 
 def page_name(name: str, page: int, pages: int) -> str:
     return name if pages == 1 else f"{name}#{page + 1}"
-
-
-def to_rgb(image: Image.Image) -> Image.Image:
-    """RGB over white, upright by its EXIF note. 16 bit is scaled by 1/257, float from [0, 1]."""
-    image = ImageOps.exif_transpose(image)
-    if image.mode.startswith("I") or image.mode == "F":
-        return Image.fromarray(deep_to_grey(np.asarray(image))).convert("RGB")
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
-    return image.convert("RGB")
-
-
-def deep_to_grey(values: np.ndarray) -> np.ndarray:
-    """Grey levels of more than 8 bits `[h, w]` as uint8; raises ValueError where the full scale is not known."""
-    scale = 1.0 if values.dtype.kind == "f" else 65535.0
-    low, high = float(values.min()), float(values.max())
-    if not (0 <= low and high <= scale):
-        raise ValueError(f"{values.dtype} values from {low:g} to {high:g} have no known scale, save it as 8 or 16 bit")
-    return np.rint(values.astype(np.float64) * (255 / scale)).astype(np.uint8)
 
 
 def to_height(image: Image.Image, *, longest: int = LONGEST) -> np.ndarray:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, ImageOps
 
+from jaxkit.jobs.pictures import to_rgb
+
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".gif"})
 SIDE = 224
 SMALLEST = 32  # pixels: a picture that is blown up more than seven times shows nothing
@@ -60,23 +62,3 @@ def read_file(path: Path, *, name: str) -> np.ndarray | Skipped:
     except Exception as error:  # decoders raise anything, from struct.error to SyntaxError, on broken bytes
         empty = path.is_file() and path.stat().st_size == 0
         return Skipped(name, "the file is empty" if empty else f"{error}".replace(str(path), name))
-
-
-def to_rgb(picture: Image.Image) -> Image.Image:
-    """RGB over white, upright by its EXIF note; 16 bit is scaled by 1/257, float from [0, 1]."""
-    picture = ImageOps.exif_transpose(picture)
-    if picture.mode.startswith("I") or picture.mode == "F":
-        return Image.fromarray(deep_to_grey(np.asarray(picture))).convert("RGB")
-    if picture.has_transparency_data:
-        picture = picture.convert("RGBA")
-        return Image.alpha_composite(Image.new("RGBA", picture.size, "white"), picture).convert("RGB")
-    return picture.convert("RGB")
-
-
-def deep_to_grey(values: np.ndarray) -> np.ndarray:
-    """Grey levels of more than 8 bits `[h, w]` as uint8; raises ValueError where the full scale is not known."""
-    scale = 1.0 if values.dtype.kind == "f" else 65535.0
-    low, high = float(values.min()), float(values.max())
-    if not (0 <= low and high <= scale):
-        raise ValueError(f"{values.dtype} values from {low:g} to {high:g} have no known scale, save it as 8 or 16 bit")
-    return np.rint(values.astype(np.float64) * (255 / scale)).astype(np.uint8)

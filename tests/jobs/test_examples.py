@@ -89,3 +89,13 @@ def test_nothing_good_is_an_error_with_the_list(tmp_path):
     np.save(tmp_path / "flat.npy", np.zeros(3, np.float32))
     with pytest.raises(ValueError, match="(?s)broken.jpg: .*flat.npy: is float32"):
         read_examples(tmp_path, Preparation(SHAPE), most=9)
+
+
+def test_deep_and_transparent_pictures_lose_nothing_without_a_word(tmp_path):
+    deep = np.linspace(0, 65535, 64, dtype=np.uint16).reshape(8, 8)
+    Image.fromarray(deep).save(tmp_path / "deep.png")
+    clear = np.zeros((8, 8, 4), np.uint8)
+    Image.fromarray(clear).save(tmp_path / "clear.png")
+    how = Preparation((8, 8, 3))
+    np.testing.assert_allclose(read_picture(tmp_path / "deep.png", how)[..., 0], deep / 65535, atol=0.51 / 255)
+    np.testing.assert_array_equal(read_picture(tmp_path / "clear.png", how), 1)
